@@ -1,0 +1,76 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// A target imports only what stands above it in this list; the C libraries are each imported by exactly one target.
+let package = Package(
+    name: "starling",
+    products: [
+        .executable(name: "starlingd", targets: ["starlingd"]),
+        .executable(name: "starling", targets: ["starling"]),
+        .executable(name: "starling-bench", targets: ["starling-bench"]),
+        .library(name: "Node", targets: ["Node"]),
+    ],
+    targets: [
+        .systemLibrary(name: "CSodium", path: "Sources/CSodium"),
+        .systemLibrary(name: "CSQLite", path: "Sources/CSQLite"),
+        .systemLibrary(name: "CDNSSD", path: "Sources/CDNSSD"),
+        .systemLibrary(name: "CUTF8Proc", path: "Sources/CUTF8Proc"),
+        .target(name: "CPosix"),
+
+        .target(name: "CBOR"),
+        .target(name: "Seal", dependencies: ["CSodium"]),
+        .target(name: "Tree", dependencies: ["CBOR", "Seal"]),
+        .target(name: "Wire", dependencies: ["CBOR", "Seal", "Tree"]),
+        .target(name: "Replication", dependencies: ["Seal", "Tree", "Wire"]),
+        .target(name: "Chat", dependencies: ["CUTF8Proc", "Seal", "Tree"]),
+        .target(name: "Store", dependencies: ["CBOR", "CSQLite", "Seal", "Tree"]),
+        .target(name: "Discovery", dependencies: ["CDNSSD", "CPosix"]),
+        .target(name: "Net", dependencies: ["CPosix"]),
+        .target(name: "ControlAPI", dependencies: ["Tree"]),
+        .target(name: "ControlClient", dependencies: ["ControlAPI", "CPosix"]),
+        .target(
+            name: "Node",
+            dependencies: [
+                "CBOR", "CPosix", "Chat", "ControlAPI", "Discovery", "Net", "Replication", "Seal", "Store", "Tree", "Wire",
+            ]),
+        .target(name: "CommandLineKit"),
+        .executableTarget(name: "starlingd", dependencies: ["CommandLineKit", "Node"]),
+        .executableTarget(
+            name: "starling", dependencies: ["CPosix", "CommandLineKit", "ControlAPI", "ControlClient"]),
+        .target(name: "Simulation", dependencies: ["Replication", "Seal", "Store", "Tree", "Wire"]),
+        .executableTarget(
+            name: "starling-bench", dependencies: ["CPosix", "ControlAPI", "ControlClient", "Node", "Seal", "Store", "Tree"]),
+
+        .testTarget(name: "CBORTests", dependencies: ["CBOR"]),
+        .testTarget(name: "SealTests", dependencies: ["Seal"], resources: [.copy("Vectors")]),
+        .testTarget(name: "TreeTests", dependencies: ["CBOR", "Seal", "Tree"], resources: [.copy("Vectors")]),
+        .testTarget(name: "WireTests", dependencies: ["CBOR", "Seal", "Tree", "Wire"]),
+        .testTarget(
+            name: "ReplicationTests", dependencies: ["Replication", "Seal", "Simulation", "Store", "Tree", "Wire"]),
+        .testTarget(name: "ChatTests", dependencies: ["Chat", "Seal", "Tree"]),
+        .testTarget(name: "StoreTests", dependencies: ["Seal", "Store", "Tree"]),
+        .testTarget(name: "DiscoveryTests", dependencies: ["Discovery", "Lab"]),
+        .testTarget(name: "NetTests", dependencies: ["CPosix", "Net"]),
+        .testTarget(name: "ControlAPITests", dependencies: ["ControlAPI", "Tree"]),
+        .testTarget(name: "ControlClientTests", dependencies: ["ControlAPI", "ControlClient"]),
+        .testTarget(name: "CommandLineKitTests", dependencies: ["CommandLineKit"]),
+        .testTarget(name: "NodeTests", dependencies: ["ControlAPI", "ControlClient", "Node", "Seal", "Tree"]),
+        .target(name: "Lab", path: "Tests/Lab", resources: [.copy("Scripts")]),
+        .testTarget(
+            name: "CommandLineTests",
+            dependencies: ["ControlAPI", "ControlClient", "Lab", "starling", "starlingd"]),
+        .testTarget(name: "HouseRulesTests"),
+    ]
+)
+
+// One set of settings for every Swift target, so that none can fall behind.
+for target in package.targets where target.type != .system && target.name != "CPosix" {
+    target.swiftSettings = [
+        .swiftLanguageMode(.v6),
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .strictMemorySafety(),
+        .treatAllWarnings(as: .error),
+    ]
+}

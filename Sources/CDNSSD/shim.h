@@ -1,0 +1,2 @@
+#include <avahi-compat-libdns_sd/dns_sd.h>
+#include <avahi-common/malloc.h>
