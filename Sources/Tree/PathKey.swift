@@ -1,0 +1,62 @@
+/// A path as bytes whose order is the tree's own: a parent before its children, children in Firebase's order, and every
+/// subtree one contiguous range. Stores index entries by it.
+///
+/// A key is written as a tag and its content: tag 0 for the engine's own keys (they come before children), tag 1 and the
+/// big-endian integer with its sign bit flipped for integer keys, tag 2 and UTF-8 for the rest, with lead bytes EE and EF
+/// raised above F4 so that byte order is UTF-16 order. Text ends with a zero byte, which no key contains.
+public struct PathKey: Sendable, Hashable, Comparable {
+    public let bytes: [UInt8]
+
+    public init(bytes: [UInt8]) { self.bytes = bytes }
+
+    public init(_ path: Path) {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(path.keys.reduce(0) { $0 + $1.text.utf8.count + 2 })
+        for key in path.keys { PathKey.append(key, to: &bytes) }
+        self.bytes = bytes
+    }
+
+    private static func append(_ key: Key, to bytes: inout [UInt8]) {
+        if let integer = key.integer {
+            bytes.append(1)
+            let flipped = UInt32(bitPattern: integer) ^ 0x8000_0000
+            for shift in [24, 16, 8, 0] as [UInt32] { bytes.append(UInt8(truncatingIfNeeded: flipped >> shift)) }
+        } else {
+            bytes.append(key.isEngine ? 0 : 2)
+            for byte in key.text.utf8 { bytes.append(Key.rank(byte)) }
+            bytes.append(0)
+        }
+    }
+
+    /// The path that this is the key of, or nil for bytes that are no path key.
+    public var path: Path? {
+        var keys: [Key] = []
+        var rest = bytes[...]
+        while let tag = rest.popFirst() {
+            if tag == 1 {
+                guard rest.count >= 4 else { return nil }
+                let flipped = rest.prefix(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+                rest = rest.dropFirst(4)
+                guard let key = Key(String(Int32(bitPattern: flipped ^ 0x8000_0000))) else { return nil }
+                keys.append(key)
+            } else {
+                guard tag == 0 || tag == 2, let end = rest.firstIndex(of: 0) else { return nil }
+                let utf8 = rest[rest.startIndex..<end].map { $0 == 0xF6 || $0 == 0xF7 ? $0 &- 8 : $0 }
+                guard let text = String(validating: utf8, as: UTF8.self), let key = Key(stored: text) else { return nil }
+                keys.append(key)
+                rest = rest[(end + 1)...]
+            }
+        }
+        return Path(keys)
+    }
+
+    /// A bound above every key of the subtree and below every key after it (tags end at 2).
+    public var subtreeEnd: PathKey { PathKey(bytes: bytes + [0xFF]) }
+
+    /// A bound above the engine's own keys directly below this path and below its first child.
+    public var firstChild: PathKey { PathKey(bytes: bytes + [1]) }
+
+    public func isPrefix(of other: PathKey) -> Bool { other.bytes.starts(with: bytes) }
+
+    public static func < (a: PathKey, b: PathKey) -> Bool { a.bytes.lexicographicallyPrecedes(b.bytes) }
+}
