@@ -52,7 +52,9 @@ public struct AutoID: Sendable, Hashable, CustomStringConvertible {
     }
 
     private static func time(_ utf8: some Collection<UInt8>) -> HLC? {
-        guard let ms = milliseconds(utf8), let counter = utf8.dropFirst(8).first.flatMap(Alphabet.value) else { return nil }
+        guard let ms = milliseconds(utf8), let counter = utf8.dropFirst(8).first.flatMap(Alphabet.value) else {
+            return nil
+        }
         return HLC(ms: ms, counter: UInt64(counter))
     }
 

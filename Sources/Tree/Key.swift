@@ -64,7 +64,9 @@ public struct Key: Sendable, Hashable, Comparable, CustomStringConvertible {
     /// The number of a canonical decimal 32-bit integer (`-2147483648` … `2147483647`, no leading zeros, no `-0`).
     public var integer: Int32? {
         let utf8 = text.utf8
-        guard let first = utf8.first, first == 0x2D || (first >= 0x30 && first <= 0x39), utf8.count <= 11 else { return nil }
+        guard let first = utf8.first, first == 0x2D || (first >= 0x30 && first <= 0x39), utf8.count <= 11 else {
+            return nil
+        }
         let digits = first == 0x2D ? utf8.dropFirst() : utf8[...]
         guard let lead = digits.first, digits.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) else { return nil }
         if lead == 0x30 && (digits.count > 1 || first == 0x2D) { return nil }

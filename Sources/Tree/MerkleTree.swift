@@ -65,7 +65,9 @@ public enum MerkleTree {
         onSubtree: (_ start: Int, _ count: Int, _ hash: Bytes32) -> Void = { _, _, _ in }
     ) -> Bytes32? {
         guard count >= 1, let last = leaves.last, last.index < count else { return nil }
-        guard zip(leaves, leaves.dropFirst()).allSatisfy({ $0.index < $1.index }), leaves[0].index >= 0 else { return nil }
+        guard zip(leaves, leaves.dropFirst()).allSatisfy({ $0.index < $1.index }), leaves[0].index >= 0 else {
+            return nil
+        }
         var rest = omitted[...]
         func visit(_ start: Int, _ count: Int, _ leaves: ArraySlice<(index: Int, id: Bytes32)>) -> Bytes32? {
             guard let first = leaves.first else {

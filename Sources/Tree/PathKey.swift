@@ -42,7 +42,9 @@ public struct PathKey: Sendable, Hashable, Comparable {
             } else {
                 guard tag == 0 || tag == 2, let end = rest.firstIndex(of: 0) else { return nil }
                 let utf8 = rest[rest.startIndex..<end].map { $0 == 0xF6 || $0 == 0xF7 ? $0 &- 8 : $0 }
-                guard let text = String(validating: utf8, as: UTF8.self), let key = Key(stored: text) else { return nil }
+                guard let text = String(validating: utf8, as: UTF8.self), let key = Key(stored: text) else {
+                    return nil
+                }
                 keys.append(key)
                 rest = rest[(end + 1)...]
             }

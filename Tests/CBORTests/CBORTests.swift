@@ -13,11 +13,12 @@ private func hex(_ text: String) -> [UInt8] {
 
 @Suite struct CBORTests {
     /// Encodings from RFC 8949 appendix A that lie inside the profile.
-    @Test(arguments: [
-        (0, "00"), (10, "0a"), (23, "17"), (24, "1818"), (100, "1864"), (1000, "1903e8"), (1_000_000, "1a000f4240"),
-        (1_000_000_000_000, "1b000000e8d4a51000"), (-1, "20"), (-10, "29"), (-100, "3863"), (-1000, "3903e7"),
-        (Int64.min, "3b7fffffffffffffff"),
-    ] as [(Int64, String)])
+    @Test(
+        arguments: [
+            (0, "00"), (10, "0a"), (23, "17"), (24, "1818"), (100, "1864"), (1000, "1903e8"), (1_000_000, "1a000f4240"),
+            (1_000_000_000_000, "1b000000e8d4a51000"), (-1, "20"), (-10, "29"), (-100, "3863"), (-1000, "3903e7"),
+            (Int64.min, "3b7fffffffffffffff"),
+        ] as [(Int64, String)])
     func integers(value: Int64, encoded: String) throws {
         var writer = CBORWriter()
         writer.integer(value)
@@ -41,18 +42,19 @@ private func hex(_ text: String) -> [UInt8] {
     }
 
     /// One input for each way in which an encoding can differ from the canonical one, or be no CBOR at all.
-    @Test(arguments: [
-        ("1817", CBORError.notCanonical), ("1900ff", .notCanonical), ("1a0000ffff", .notCanonical),
-        ("1b00000000ffffffff", .notCanonical), ("3817", .notCanonical), ("5800", .notCanonical),
-        ("7801 61", .notCanonical), ("9801 00", .notCanonical), ("b801 6161 00", .notCanonical),
-        ("fa3fc00000", .notCanonical), ("fb3ff8000000000000", .notCanonical), ("f97e01", .notCanonical),
-        ("a2 6162 00 6161 00", .notCanonical), ("a2 6161 00 6161 00", .notCanonical),
-        ("a2 626161 00 6162 00", .notCanonical), ("9fff", .unsupported), ("5f4100ff", .unsupported),
-        ("bfff", .unsupported), ("c000", .unsupported), ("f7", .unsupported), ("f818", .unsupported),
-        ("ff", .unsupported), ("1c", .unsupported), ("62c328", .invalidUTF8), ("63eda080", .invalidUTF8),
-        ("18", .truncated), ("4401", .truncated), ("820", .truncated), ("5bffffffffffffffff", .truncated),
-        ("9bffffffffffffffff", .truncated), ("bb7fffffffffffffff", .truncated), ("", .truncated),
-    ] as [(String, CBORError)])
+    @Test(
+        arguments: [
+            ("1817", CBORError.notCanonical), ("1900ff", .notCanonical), ("1a0000ffff", .notCanonical),
+            ("1b00000000ffffffff", .notCanonical), ("3817", .notCanonical), ("5800", .notCanonical),
+            ("7801 61", .notCanonical), ("9801 00", .notCanonical), ("b801 6161 00", .notCanonical),
+            ("fa3fc00000", .notCanonical), ("fb3ff8000000000000", .notCanonical), ("f97e01", .notCanonical),
+            ("a2 6162 00 6161 00", .notCanonical), ("a2 6161 00 6161 00", .notCanonical),
+            ("a2 626161 00 6162 00", .notCanonical), ("9fff", .unsupported), ("5f4100ff", .unsupported),
+            ("bfff", .unsupported), ("c000", .unsupported), ("f7", .unsupported), ("f818", .unsupported),
+            ("ff", .unsupported), ("1c", .unsupported), ("62c328", .invalidUTF8), ("63eda080", .invalidUTF8),
+            ("18", .truncated), ("4401", .truncated), ("820", .truncated), ("5bffffffffffffffff", .truncated),
+            ("9bffffffffffffffff", .truncated), ("bb7fffffffffffffff", .truncated), ("", .truncated),
+        ] as [(String, CBORError)])
     func refused(encoded: String, error: CBORError) {
         #expect(throws: error) {
             var reader = CBORReader(hex(encoded))

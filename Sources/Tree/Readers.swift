@@ -1,0 +1,52 @@
+public import Seal
+
+/// Reads live entries by path. A database and an in-memory store both implement it.
+///
+/// Reads are synchronous and see one consistent state. What is returned may include entries that an ancestor has already
+/// killed but that have not been removed yet; ``TreeView`` skips them.
+public protocol EntryReader {
+    /// The live entry exactly at a path.
+    func entry(at path: PathKey) throws -> Entry?
+    /// Live entries with `lower` ≤ path < `upper`, in order or backwards, until the body returns false.
+    func scan(from lower: PathKey, to upper: PathKey, descending: Bool, _ body: (Entry) throws -> Bool) throws
+}
+
+/// Reads what replication compares and transfers.
+public protocol ReplicaReader {
+    /// Count and sum of a bucket's entries, live and held ones.
+    func digest(of bucket: TimeBucket) throws -> BucketDigest
+    /// The non-empty buckets directly below a bucket, oldest first; empty for the finest level.
+    func children(of bucket: TimeBucket) throws -> [(bucket: TimeBucket, digest: BucketDigest)]
+    /// References of a bucket's entries in order, at most `limit`, from `after` on.
+    func references(in bucket: TimeBucket, after: EntryReference?, limit: Int) throws -> [EntryReference]
+    /// Whether an entry is here, live or held.
+    func contains(_ reference: EntryReference) throws -> Bool
+    /// The named entries as signed bundles with their proofs, and the references that are not here.
+    func bundles(for references: [EntryReference]) throws -> (bundles: [Bundle], gone: [EntryReference])
+}
+
+/// What a commit did.
+public struct CommitResult: Sendable {
+    /// Entries that became live, in the order given.
+    public var applied: [Entry] = []
+    /// Entries kept for later because they lie too far in the future.
+    public var held: [Entry] = []
+    /// Entries that were dead on arrival: a greater stamp stands at or above their path.
+    public var dead: [EntryReference] = []
+    /// Entries that were here already.
+    public var known: Int = 0
+
+    public init() {}
+}
+
+/// Takes verified bundles; everything of one call becomes visible and durable together.
+public protocol EntryStore: EntryReader, ReplicaReader {
+    /// Applies the merge rule to bundles whose signature and ownership were checked.
+    ///
+    /// - Parameter heldAfter: entries later than this are held: kept and counted, but not live.
+    func commit(_ bundles: [Bundle], heldAfter: HLC) throws -> CommitResult
+    /// Makes held entries live whose time is not after `heldAfter`.
+    func release(heldAfter: HLC) throws -> CommitResult
+    /// Removes up to `limit` entries that an ancestor killed earlier; returns whether some may be left.
+    func sweep(limit: Int) throws -> Bool
+}

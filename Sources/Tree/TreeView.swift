@@ -1,0 +1,160 @@
+/// Reads JSON values out of live entries: the nearest entry at or above a path, and what lies below laid over it.
+public struct TreeView {
+    private let reader: any EntryReader
+
+    public init(_ reader: any EntryReader) { self.reader = reader }
+
+    /// The nearest live entry at or above a path: its stamp, and its value as seen from the path.
+    struct Base {
+        var stamp: Stamp?
+        var value: Value = .null
+    }
+
+    /// Live stamps increase with depth, so of the entries on the way down the greatest stamp counts.
+    func base(at path: Path) throws -> Base {
+        var base = Base()
+        for depth in stride(from: 1, through: path.depth, by: 1) {
+            guard let entry = try reader.entry(at: PathKey(path.prefix(depth))) else { continue }
+            if let stamp = base.stamp, entry.stamp < stamp { continue }
+            let value = entry.kind == Entry.set ? entry.value : .null
+            base = Base(stamp: entry.stamp, value: value.descendant(path.keys[depth...]))
+        }
+        return base
+    }
+
+    /// The value at a path; null where there is nothing.
+    ///
+    /// - Parameter sizeMax: bytes of keys and strings after which it throws ``ReadError/tooLarge``.
+    public func value(at path: Path, sizeMax: Int = .max) throws -> Value {
+        let key = PathKey(path)
+        let above = try base(at: path)
+        return try overlaid(
+            above, path: path, from: PathKey(bytes: key.bytes + [0]), to: key.subtreeEnd, sizeMax: sizeMax)
+    }
+
+    /// Lays the entries of a range below `path` over a base.
+    private func overlaid(
+        _ base: Base, path: Path, from lower: PathKey, to upper: PathKey, sizeMax: Int
+    ) throws -> Value {
+        var value = base.value
+        var size = 0
+        // Entries come parents first; the stack holds the greatest stamp on the way down to the current one.
+        var stack: [(depth: Int, stamp: Stamp)] = base.stamp.map { [(path.depth, $0)] } ?? []
+        try reader.scan(from: lower, to: upper, descending: false) { entry in
+            while let last = stack.last, last.depth >= entry.path.depth, last.depth > path.depth { stack.removeLast() }
+            if let last = stack.last, entry.stamp < last.stamp { return true }
+            stack.append((entry.path.depth, entry.stamp))
+            guard entry.kind == Entry.set else { return true }
+            size += entry.value.approximateSize
+            guard size <= sizeMax else { throw ReadError.tooLarge }
+            lay(entry, below: path, over: &value)
+            return true
+        }
+        return value
+    }
+
+    private func lay(_ entry: Entry, below path: Path, over value: inout Value) {
+        let relative = entry.path.keys[path.depth...]
+        guard let last = relative.last, last.isEngine else {
+            value.overlay(relative, entry.value)
+            return
+        }
+        guard last.additionID != nil else { return }
+        let target = relative.dropLast()
+        value.overlay(target, value.descendant(target).adding(entry.value))
+    }
+
+    /// Whether and what stands at a child, given the base of its parent.
+    private func child(_ key: Key, of path: Path, base: Base) throws -> Value {
+        guard let childPath = path.appending(key) else { return .null }
+        let below = Base(stamp: base.stamp, value: base.value[key])
+        // The entry at the child itself is part of the scan, so the base is laid at the parent's depth.
+        var wrapped = Base(stamp: below.stamp)
+        wrapped.value.overlay([key], below.value)
+        let lower = PathKey(childPath)
+        return try overlaid(wrapped, path: path, from: lower, to: lower.subtreeEnd, sizeMax: .max)[key]
+    }
+
+    /// The value of one child.
+    public func child(_ key: Key, of path: Path) throws -> Value { try child(key, of: path, base: base(at: path)) }
+
+    /// Visits children in key order or backwards, with their values, until the body returns false. Reads only what it
+    /// visits: a seek and a scan for each child.
+    ///
+    /// - Parameters:
+    ///   - lower: first key that may be visited.
+    ///   - upper: last key that may be visited.
+    public func children(
+        of path: Path, from lower: Key? = nil, through upper: Key? = nil, descending: Bool = false,
+        _ body: (Key, Value) throws -> Bool
+    ) throws {
+        let base = try base(at: path)
+        let parent = PathKey(path)
+        var first = parent.firstChild
+        var end = parent.subtreeEnd
+        if let lower, let lowerPath = path.appending(lower) { first = PathKey(lowerPath) }
+        if let upper, let upperPath = path.appending(upper) { end = PathKey(upperPath).subtreeEnd }
+        var inherited = (base.value.object?.children ?? []).map(\.key).filter { key in
+            (lower.map { !(key < $0) } ?? true) && (upper.map { !($0 < key) } ?? true)
+        }
+        if !descending { inherited.reverse() }  // the next one is always last
+        while true {
+            let stored = try nextKey(in: first, end, depth: path.depth, descending: descending)
+            let candidate: Key
+            switch (stored, inherited.last) {
+            case (nil, nil): return
+            case (let key?, nil), (nil, let key?): candidate = key
+            case (let a?, let b?): candidate = descending ? max(a, b) : min(a, b)
+            }
+            if inherited.last == candidate { inherited.removeLast() }
+            guard let candidatePath = path.appending(candidate) else { return }
+            if descending { end = PathKey(candidatePath) } else { first = PathKey(candidatePath).subtreeEnd }
+            let value = try child(candidate, of: path, base: base)
+            if !value.isNull, try !body(candidate, value) { return }
+        }
+    }
+
+    private func nextKey(in lower: PathKey, _ upper: PathKey, depth: Int, descending: Bool) throws -> Key? {
+        var found: Key?
+        try reader.scan(from: lower, to: upper, descending: descending) { entry in
+            guard entry.path.depth > depth else { return true }
+            found = entry.path.keys[depth]
+            return false
+        }
+        return found
+    }
+}
+
+/// Why a read was refused.
+public enum ReadError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// The value is larger than the caller takes; a query reads a window of it.
+    case tooLarge
+
+    public var description: String { "the value is too large to be read at once; query a window of it" }
+}
+
+extension Value {
+    /// Bytes of keys and strings, a word for everything else: what a value costs, roughly.
+    public var approximateSize: Int {
+        switch self {
+        case .string(let string): string.utf8.count + 8
+        case .object(let object):
+            object.children.reduce(8) { $0 + $1.key.text.utf8.count + $1.value.approximateSize }
+        case .null, .bool, .integer, .double: 8
+        }
+    }
+
+    /// The value after a concurrent addition: what is no number counts as 0.
+    func adding(_ other: Value) -> Value {
+        switch (self, other) {
+        case (.integer(let a), .integer(let b)):
+            let (sum, overflow) = a.addingReportingOverflow(b)
+            return overflow ? .double(Double(a) + Double(b)) : .number(sum)
+        case (.integer(let a), .double(let b)): return .number(Double(a) + b) ?? self
+        case (.double(let a), .integer(let b)): return .number(a + Double(b)) ?? self
+        case (.double(let a), .double(let b)): return .number(a + b) ?? self
+        case (_, .integer), (_, .double): return other
+        default: return self
+        }
+    }
+}
