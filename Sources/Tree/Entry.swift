@@ -65,7 +65,7 @@ public struct Entry: Sendable, Hashable {
     public init(decoding bytes: ArraySlice<UInt8>) throws(EntryError) {
         guard bytes.count <= Entry.sizeMax else { throw .tooLarge }
         var reader = CBORReader(bytes)
-        do {
+        do throws(CBORError) {
             try reader.array(of: 5)
             kind = try reader.unsigned()
             let depth = try reader.array()

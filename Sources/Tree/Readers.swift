@@ -1,4 +1,3 @@
-public import Seal
 
 /// Reads live entries by path. A database and an in-memory store both implement it.
 ///
