@@ -1,4 +1,3 @@
-
 /// Reads live entries by path. A database and an in-memory store both implement it.
 ///
 /// Reads are synchronous and see one consistent state. What is returned may include entries that an ancestor has already

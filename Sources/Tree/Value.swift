@@ -100,6 +100,11 @@ public struct ObjectValue: Sendable, Hashable {
     public struct Child: Sendable, Hashable {
         public let key: Key
         public fileprivate(set) var value: Value
+
+        public init(key: Key, value: Value) {
+            self.key = key
+            self.value = value
+        }
     }
 
     public private(set) var children: [Child]

@@ -1,0 +1,156 @@
+/// What happened to a child, or to a whole path.
+public struct TreeEvent: Sendable, Equatable {
+    public enum Kind: String, Sendable, CaseIterable {
+        case childAdded = "child_added"
+        case childChanged = "child_changed"
+        case childMoved = "child_moved"
+        case childRemoved = "child_removed"
+        case value = "value"
+    }
+
+    public let kind: Kind
+    /// The child; nil for `value`.
+    public let key: Key?
+    /// The child's value, for `child_removed` the one it had; for `value` that of the whole window.
+    public let value: Value
+    /// The key of the sibling before it in the query's order; nil for the first, for `child_removed` and for `value`.
+    public let previous: Key?
+
+    public init(kind: Kind, key: Key?, value: Value, previous: Key?) {
+        self.kind = kind
+        self.key = key
+        self.value = value
+        self.previous = previous
+    }
+}
+
+/// An observer of a path: keeps the window it has reported and turns changes of the tree into Firebase's events.
+///
+/// Order within one change: removed, added, moved, changed, then `value`. The cost of a change depends on the children it
+/// touches and on the window, never on the size of the tree.
+public struct Observation: Sendable {
+    public let path: Path
+    public let query: Query
+    private let kinds: Set<TreeEvent.Kind>
+    private let sizeMax: Int
+    private var window = QueryWindow()
+    /// The value at the path itself where it is no object.
+    private var scalar: Value = .null
+
+    /// - Parameters:
+    ///   - kinds: the events wanted.
+    ///   - sizeMax: bytes the window may have; beyond it reads throw ``ReadError/tooLarge``.
+    public init(path: Path, query: Query, kinds: Set<TreeEvent.Kind>, sizeMax: Int) {
+        self.path = path
+        self.query = query
+        self.kinds = kinds
+        self.sizeMax = sizeMax
+    }
+
+    /// Reads the window and reports it: the existing children in order, then `value`.
+    public mutating func start(_ view: TreeView) throws -> [TreeEvent] {
+        (window, scalar) = try read(view)
+        var events: [TreeEvent] = []
+        var previous: Key?
+        for child in window.children {
+            report(.childAdded, child.key, child.value, previous, &events)
+            previous = child.key
+        }
+        report(.value, nil, current, nil, &events)
+        return events
+    }
+
+    private func read(_ view: TreeView) throws -> (QueryWindow, Value) {
+        let window = try view.window(of: path, query, sizeMax: sizeMax)
+        guard window.children.isEmpty else { return (window, .null) }
+        let value = try view.value(at: path, sizeMax: sizeMax)
+        return (window, value.object == nil ? value : .null)
+    }
+
+    private var current: Value { window.children.isEmpty ? scalar : window.value }
+
+    private func report(
+        _ kind: TreeEvent.Kind, _ key: Key?, _ value: Value, _ previous: Key?, _ events: inout [TreeEvent]
+    ) {
+        if kinds.contains(kind) { events.append(TreeEvent(kind: kind, key: key, value: value, previous: previous)) }
+    }
+
+    /// Whether a write at `changed` can be seen from here.
+    public func isTouched(by changed: Path) -> Bool { changed.contains(path) || path.contains(changed) }
+
+    /// The events of a change, given the paths that were written.
+    public mutating func apply(_ changed: [Path], _ view: TreeView) throws -> [TreeEvent] {
+        let touching = changed.filter(isTouched(by:))
+        guard !touching.isEmpty else { return [] }
+        let before = window
+        let scalarBefore = scalar
+        if touching.allSatisfy({ $0.depth > path.depth }) {
+            try update(Set(touching.map { $0.keys[path.depth] }), view)
+        } else {
+            (window, scalar) = try read(view)
+        }
+        return events(from: before, scalarBefore)
+    }
+
+    /// Refreshes single children of the window.
+    private mutating func update(_ keys: Set<Key>, _ view: TreeView) throws {
+        let wasFull = query.isFull(window.children.count)
+        let countBefore = window.children.count
+        var children = window.children.filter { !keys.contains($0.key) }
+        let left = countBefore - children.count
+        for key in keys.sorted() {
+            if key.isEngine { return (window, scalar) = try read(view) }
+            let value = try view.child(key, of: path)
+            guard !value.isNull, query.admits(key, value) else { continue }
+            let index =
+                children.firstIndex { query.precedes((key, value), ($0.key, $0.value)) } ?? children.endIndex
+            children.insert(QueryWindow.Child(key: key, value: value), at: index)
+        }
+        // A child that left or moved in a full window may let another one in from behind the edge.
+        if wasFull, left > 0, !sameMembers(children, keys) { return (window, scalar) = try read(view) }
+        query.trim(&children)
+        window.children = children
+        if children.isEmpty { (window, scalar) = try read(view) } else { scalar = .null }
+    }
+
+    /// Whether every refreshed child that was in the window still is, at its old place.
+    private func sameMembers(_ children: [QueryWindow.Child], _ keys: Set<Key>) -> Bool {
+        let old = window.children.map(\.key)
+        let kept = children.map(\.key).filter(Set(old).contains)
+        return kept == old
+    }
+
+    private func events(from before: QueryWindow, _ scalarBefore: Value) -> [TreeEvent] {
+        guard before != window || scalarBefore != scalar else { return [] }
+        var events: [TreeEvent] = []
+        var old: [Key: Value] = [:]
+        for child in before.children { old[child.key] = child.value }
+        var new: [Key: Value] = [:]
+        for child in window.children { new[child.key] = child.value }
+        for child in before.children where new[child.key] == nil {
+            report(.childRemoved, child.key, child.value, nil, &events)
+        }
+        var previous: Key?
+        var added: [TreeEvent] = []
+        var moved: [TreeEvent] = []
+        var changed: [TreeEvent] = []
+        for child in window.children {
+            if let value = old[child.key] {
+                if value != child.value {
+                    if query.order != .key,
+                        query.sortValue(child.key, value) != query.sortValue(child.key, child.value)
+                    {
+                        report(.childMoved, child.key, child.value, previous, &moved)
+                    }
+                    report(.childChanged, child.key, child.value, previous, &changed)
+                }
+            } else {
+                report(.childAdded, child.key, child.value, previous, &added)
+            }
+            previous = child.key
+        }
+        events += added + moved + changed
+        report(.value, nil, current, nil, &events)
+        return events
+    }
+}
