@@ -1,0 +1,43 @@
+internal import CBOR
+public import Seal
+public import Tree
+
+extension SoftRecord {
+    /// Signs a record.
+    public init(
+        signing path: Path, value: Value, hlc: HLC, ttlMs: UInt64, instance: UInt64, by key: SigningKey,
+        workspace: Bytes32
+    ) {
+        let message = SoftRecord.message(workspace, key.publicKey, instance, path, hlc, ttlMs, value)
+        self.init(
+            author: key.publicKey, instance: instance, path: path, hlc: hlc, ttlMs: ttlMs, value: value,
+            signature: key.sign(message))
+    }
+
+    /// Whether the author signed it for this workspace and may send it.
+    public func verifies(workspace: Bytes32) -> Bool {
+        guard ttlMs <= SoftRecord.ttlMsMax, Ownership.softDenial(path: path, author: author) == nil else {
+            return false
+        }
+        let message = SoftRecord.message(workspace, author, instance, path, hlc, ttlMs, value)
+        return Ed25519.verify(signature, message, by: author)
+    }
+
+    private static func message(
+        _ workspace: Bytes32, _ author: Bytes32, _ instance: UInt64, _ path: Path, _ hlc: HLC, _ ttlMs: UInt64,
+        _ value: Value
+    ) -> [UInt8] {
+        var writer = CBORWriter()
+        writer.array(8)
+        writer.text("starling-soft-1")
+        writer.byteString(workspace.bytes)
+        writer.byteString(author.bytes)
+        writer.unsigned(instance)
+        writer.array(path.depth)
+        for key in path.keys { writer.text(key.text) }
+        writer.unsigned(hlc.rawValue)
+        writer.unsigned(ttlMs)
+        value.encode(to: &writer)
+        return writer.bytes
+    }
+}
