@@ -70,4 +70,27 @@ public struct Bundle: Sendable, Equatable {
         let message = Bundle.message(workspace: workspace, author: author, count: count, root: root)
         return Ed25519.verify(signature, message, by: author)
     }
+
+    /// The bundle with only these leaves present, the others replaced by hashes; nil if none is left.
+    public func keeping(_ indices: [Int]) -> Bundle? {
+        let wanted = Set(indices)
+        let kept = leaves.filter { wanted.contains($0.index) }
+        var known: [Range<Int>: Bytes32] = [:]
+        let all = leaves.map { ($0.index, $0.entry.id) }
+        guard !kept.isEmpty,
+            MerkleTree.root(
+                count: count, leaves: all, omitted: omitted,
+                onSubtree: { known[$0..<($0 + $1)] = $2 }) != nil
+        else { return nil }
+        for leaf in leaves { known[leaf.index..<(leaf.index + 1)] = MerkleTree.leaf(leaf.entry.id) }
+        func hash(_ start: Int, _ count: Int) -> Bytes32? {
+            if let hash = known[start..<(start + count)] { return hash }
+            guard count > 1 else { return nil }
+            let half = MerkleTree.split(count)
+            guard let left = hash(start, half), let right = hash(start + half, count - half) else { return nil }
+            return MerkleTree.node(left, right)
+        }
+        guard let hashes = MerkleTree.omitted(count: count, wanted: kept.map(\.index), hash: hash) else { return nil }
+        return Bundle(author: author, count: count, signature: signature, leaves: kept, omitted: hashes)
+    }
 }

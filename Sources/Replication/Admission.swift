@@ -1,0 +1,39 @@
+public import Seal
+public import Tree
+
+/// Decides which entries of received bundles may be stored: the signature must verify and the author must be allowed to
+/// write there. What is refused never takes good entries with it.
+public enum Admission {
+    public struct Outcome: Sendable {
+        /// Bundles with the entries that passed, the refused ones replaced by their hashes.
+        public var admitted: [Bundle] = []
+        /// Entries whose author may not write there.
+        public var denied: [EntryReference] = []
+        /// Entries without a valid signature.
+        public var unsigned: [EntryReference] = []
+    }
+
+    public static func judge(_ bundles: [Bundle], workspace: Bytes32) -> Outcome {
+        var outcome = Outcome()
+        for bundle in bundles {
+            guard bundle.verifies(workspace: workspace) else {
+                outcome.unsigned += bundle.leaves.map(\.entry.reference)
+                continue
+            }
+            var allowed: [Int] = []
+            for leaf in bundle.leaves {
+                if Ownership.denial(of: leaf.entry) == nil {
+                    allowed.append(leaf.index)
+                } else {
+                    outcome.denied.append(leaf.entry.reference)
+                }
+            }
+            if allowed.count == bundle.leaves.count {
+                outcome.admitted.append(bundle)
+            } else if let rest = bundle.keeping(allowed) {
+                outcome.admitted.append(rest)
+            }
+        }
+        return outcome
+    }
+}
