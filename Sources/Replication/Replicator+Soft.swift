@@ -1,0 +1,64 @@
+internal import Seal
+internal import Tree
+internal import Wire
+
+extension Replicator {
+    mutating func receivedSoft(_ link: LinkID, _ records: [SoftRecord], _ output: inout Output) throws {
+        let workspaceMs = workspaceMs(output.moment)
+        var fresh: [SoftRecord] = []
+        for record in records where record.author != key.publicKey || record.instance != instance {
+            // Known ones are not verified again: a relay costs a look-up, not a signature.
+            if let known = soft.record(author: record.author, path: record.path), known.hlc >= record.hlc { continue }
+            guard record.verifies(workspace: workspace) else {
+                links[link]?.refusals += 1
+                continue
+            }
+            if soft.insert(record, nowMs: output.nowMs, workspaceMs: workspaceMs) { fresh.append(record) }
+        }
+        guard !fresh.isEmpty else { return }
+        output.effects.append(.softChanged(fresh.map { SoftState.Place(author: $0.author, path: $0.path) }))
+        for other in orderedLinks where other != link {
+            guard let state = links[other] else { continue }
+            let wanted = fresh.filter { $0.author != state.peer && !state.connected.contains($0.author) }
+            if !wanted.isEmpty { output.send(other, .soft(wanted)) }
+        }
+    }
+
+    mutating func setSoft(
+        _ path: Path, _ value: Value?, _ ttlMs: UInt64, _ isRefreshed: Bool, _ output: inout Output
+    ) {
+        if let value {
+            localSoft[path] = LocalSoft(
+                value: value, ttlMs: ttlMs, refreshMs: isRefreshed ? output.nowMs &+ ttlMs / 2 : nil,
+                endsMs: isRefreshed ? nil : output.nowMs &+ ttlMs)
+            publish(path, value, ttlMs, &output)
+        } else {
+            localSoft[path] = nil
+            publish(path, .null, 0, &output)
+        }
+    }
+
+    private mutating func publish(_ path: Path, _ value: Value, _ ttlMs: UInt64, _ output: inout Output) {
+        let workspaceMs = workspaceMs(output.moment)
+        // After everything this node has applied too, or its own last message would end a typing that began later.
+        softClock = max(softClock.next, max(HLC(ms: workspaceMs), highWater.next))
+        let record = SoftRecord(
+            signing: path, value: value, hlc: softClock, ttlMs: ttlMs, instance: instance, by: key,
+            workspace: workspace)
+        guard soft.insert(record, nowMs: output.nowMs, workspaceMs: workspaceMs) else { return }
+        output.effects.append(.softChanged([SoftState.Place(author: record.author, path: path)]))
+        for link in orderedLinks { output.send(link, .soft([record])) }
+    }
+
+    mutating func refreshLocalSoft(_ output: inout Output) {
+        for path in localSoft.keys.sorted(by: { PathKey($0) < PathKey($1) }) {
+            guard let local = localSoft[path] else { continue }
+            if let refreshMs = local.refreshMs, output.nowMs >= refreshMs {
+                localSoft[path]?.refreshMs = output.nowMs &+ local.ttlMs / 2
+                publish(path, local.value, local.ttlMs, &output)
+            } else if let endsMs = local.endsMs, output.nowMs >= endsMs {
+                localSoft[path] = nil
+            }
+        }
+    }
+}
