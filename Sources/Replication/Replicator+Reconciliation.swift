@@ -37,7 +37,7 @@ extension Replicator {
             }
         case .ids(let bucket, let references, let more):
             let next = try links[link]?.reconciler.ids(bucket, references, more: more, nowMs: nowMs) {
-                try lacking($0, replica)
+                try Replicator.lacking($0, remembered, replica)
             }
             if let next = next ?? nil { output.send(link, next) }
         case .have(let references):

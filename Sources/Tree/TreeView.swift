@@ -78,6 +78,21 @@ public struct TreeView {
     /// The value of one child.
     public func child(_ key: Key, of path: Path) throws -> Value { try child(key, of: path, base: base(at: path)) }
 
+    /// Keys of the children that have an entry or an inherited value below this path; some may hold nothing any more.
+    /// A seek for each child, whatever stands below it.
+    public func childKeys(of path: Path, limit: Int = .max) throws -> [Key] {
+        var keys = Set((try base(at: path).value.object?.children ?? []).map(\.key))
+        var lower = PathKey(path).firstChild
+        let end = PathKey(path).subtreeEnd
+        while keys.count < limit, let key = try nextKey(in: lower, end, depth: path.depth, descending: false),
+            let child = path.appending(key)
+        {
+            keys.insert(key)
+            lower = PathKey(child).subtreeEnd
+        }
+        return keys.sorted()
+    }
+
     /// Visits children in key order or backwards, with their values, until the body returns false. Reads only what it
     /// visits: a seek and a scan for each child.
     ///

@@ -1,0 +1,74 @@
+internal import CUTF8Proc
+internal import Glibc
+public import Seal
+public import Tree
+
+/// A public channel's name, and the key that certifies it.
+///
+/// Names are compared folded: Unicode NFC and case fold as utf8proc does them, because two people who type one name on
+/// machines that never met must get one key.
+public struct ChannelName: Sendable, Hashable, CustomStringConvertible {
+    /// UTF-8 bytes of a folded name.
+    public static let sizeMax = 80
+    /// The channel that is there from the start.
+    public static let general = "general"
+
+    /// As it was written, without `#`.
+    public let text: String
+    /// What is compared and hashed.
+    public let folded: String
+
+    /// - Parameter text: the name, with or without a leading `#`.
+    public init(_ text: String) throws(ChannelNameError) {
+        let bare = text.utf8.first == 0x23 ? String(text.dropFirst()) : text
+        guard !bare.isEmpty else { throw .empty }
+        for scalar in bare.unicodeScalars {
+            let properties = scalar.properties
+            guard !properties.isWhitespace, properties.generalCategory != .control,
+                properties.generalCategory != .format
+            else { throw .forbiddenCharacter }
+        }
+        guard bare.utf8.first != 0x23, bare.utf8.first != 0x40 else { throw .forbiddenCharacter }
+        guard let folded = ChannelName.fold(bare) else { throw .forbiddenCharacter }
+        guard folded.utf8.count <= ChannelName.sizeMax else { throw .tooLong }
+        self.text = bare
+        self.folded = folded
+    }
+
+    /// NFC and case fold; nil for what utf8proc refuses.
+    public static func fold(_ text: String) -> String? {
+        var input = text
+        return input.withUTF8 { utf8 -> String? in
+            var output: UnsafeMutablePointer<UInt8>?
+            let options = UTF8PROC_COMPOSE.rawValue | UTF8PROC_CASEFOLD.rawValue | UTF8PROC_STABLE.rawValue
+            let count = unsafe utf8proc_map(
+                utf8.baseAddress, utf8.count, &output, utf8proc_option_t(rawValue: options))
+            guard let bytes = unsafe output else { return nil }
+            defer { unsafe free(bytes) }
+            guard count > 0 else { return nil }
+            return unsafe String(decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self)
+        }
+    }
+
+    /// The key of the channel with this name in a workspace.
+    public func key(workspace: Bytes32) -> Key? {
+        Key(AutoID.nameKey(foldedName: folded, workspace: workspace))
+    }
+
+    public var description: String { "#" + text }
+}
+
+/// Why something is no channel name.
+public enum ChannelNameError: Error, Equatable, Sendable, CustomStringConvertible {
+    case empty
+    case tooLong
+    case forbiddenCharacter
+
+    public var description: String {
+        switch self {
+        case .empty: "a channel name is empty"
+        case .tooLong: "a channel name has more than 80 bytes"
+        case .forbiddenCharacter: "a channel name may not contain spaces or control characters, nor begin with # or @"
+        }
+    }
+}
