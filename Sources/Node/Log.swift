@@ -1,0 +1,67 @@
+internal import ControlAPI
+internal import Glibc
+
+/// Writes what happens to standard error, one line an event, for the person who runs the daemon.
+///
+/// Levels say what a line means: `error` is something this program or its disk did wrong, `warning` something that needs
+/// attention, `info` a change of state, `debug` everything else. Lines never contain message text or keys, and every
+/// string from outside goes through the same escaper as the terminal.
+public struct Log: Sendable {
+    public enum Level: String, Sendable, CaseIterable, Comparable {
+        case debug, info, warning, error
+
+        private var rank: Int { Level.allCases.firstIndex(of: self) ?? 0 }
+        public static func < (a: Level, b: Level) -> Bool { a.rank < b.rank }
+    }
+
+    public let level: Level
+    private let descriptor: Int32
+
+    public init(level: Level = .info, descriptor: Int32 = STDERR_FILENO) {
+        self.level = level
+        self.descriptor = descriptor
+    }
+
+    public func debug(_ text: @autoclosure () -> String) { write(.debug, text) }
+    public func info(_ text: @autoclosure () -> String) { write(.info, text) }
+    public func warning(_ text: @autoclosure () -> String) { write(.warning, text) }
+    public func error(_ text: @autoclosure () -> String) { write(.error, text) }
+
+    private func write(_ level: Level, _ text: () -> String) {
+        guard level >= self.level else { return }
+        let line = "\(Log.timestamp()) \(level.rawValue) \(Escaper.escape(text()))\n"
+        var bytes = Array(line.utf8)[...]
+        while !bytes.isEmpty {
+            // A log that cannot be written must not stop the daemon.
+            let written = unsafe bytes.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            guard written > 0 else { return }
+            bytes = bytes.dropFirst(written)
+        }
+    }
+
+    /// UTC to the millisecond, RFC 3339.
+    private static func timestamp() -> String {
+        let ms = WallClock.milliseconds()
+        var seconds = time_t(ms / 1000)
+        var parts = tm()
+        unsafe gmtime_r(&seconds, &parts)
+        func pad(_ value: Int, _ width: Int) -> String {
+            let digits = String(value)
+            return String(repeating: "0", count: max(0, width - digits.count)) + digits
+        }
+        let date = "\(Int(parts.tm_year) + 1900)-\(pad(Int(parts.tm_mon) + 1, 2))-\(pad(Int(parts.tm_mday), 2))"
+        let time = "\(pad(Int(parts.tm_hour), 2)):\(pad(Int(parts.tm_min), 2)):\(pad(Int(parts.tm_sec), 2))"
+        return "\(date)T\(time).\(pad(Int(ms % 1000), 3))Z"
+    }
+}
+
+/// The machine's wall clock.
+enum WallClock {
+    /// Milliseconds since 1970; 0 for a clock set before that.
+    static func milliseconds() -> UInt64 {
+        var now = timespec()
+        unsafe clock_gettime(CLOCK_REALTIME, &now)
+        guard now.tv_sec >= 0 else { return 0 }
+        return UInt64(now.tv_sec) &* 1000 &+ UInt64(max(0, now.tv_nsec)) / 1_000_000
+    }
+}

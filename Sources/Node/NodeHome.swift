@@ -1,0 +1,80 @@
+internal import Glibc
+
+/// Where a node keeps its files, and the checks that nobody else can read or change them.
+public struct NodeHome: Sendable {
+    /// Keys, database and lock.
+    public let dataDirectory: String
+    /// The clients' socket.
+    public let socketPath: String
+    private let socketDirectory: String
+
+    /// Bytes of a Unix socket's path (`sun_path` without its final zero, unix(7)).
+    public static let socketPathMax = 107
+
+    public var identityPath: String { dataDirectory + "/identity.key" }
+    public var databasePath: String { dataDirectory + "/workspace.db" }
+    public var lockPath: String { dataDirectory + "/lock" }
+
+    /// - Parameters:
+    ///   - directory: everything goes below it; nil for the XDG folders.
+    ///   - environment: looks up an environment variable.
+    public init(directory: String?, environment: (String) -> String?) throws(NodeError) {
+        if let directory, !directory.isEmpty {
+            dataDirectory = NodeHome.absolute(directory)
+            socketDirectory = dataDirectory
+        } else {
+            guard let home = environment("HOME"), home.hasPrefix("/") else {
+                throw NodeError(.usage, "HOME is not set; say where to keep files with --home DIR")
+            }
+            dataDirectory = (environment("XDG_DATA_HOME") ?? home + "/.local/share") + "/starling"
+            socketDirectory =
+                environment("XDG_RUNTIME_DIR").map { $0 + "/starling" } ?? home + "/.local/state/starling"
+        }
+        socketPath = socketDirectory + "/starling.sock"
+        guard socketPath.utf8.count <= NodeHome.socketPathMax else {
+            throw NodeError(
+                .usage,
+                "the socket's path has \(socketPath.utf8.count) bytes, \(NodeHome.socketPathMax) are possible: \(socketPath)"
+            )
+        }
+    }
+
+    private static func absolute(_ path: String) -> String {
+        guard !path.hasPrefix("/"), let here = unsafe getcwd(nil, 0) else { return path }
+        defer { unsafe free(here) }
+        return unsafe String(cString: here) + "/" + path
+    }
+
+    /// Makes the directories that are missing and checks them: they must be this user's own and closed to others.
+    public func prepare() throws(NodeError) {
+        try NodeHome.prepareDirectory(dataDirectory)
+        try NodeHome.prepareDirectory(socketDirectory)
+    }
+
+    private static func prepareDirectory(_ path: String) throws(NodeError) {
+        var made = ""
+        for part in path.split(separator: "/") {
+            made += "/" + part
+            if mkdir(made, 0o700) != 0, errno != EEXIST {
+                throw NodeError(.fileSystem, "cannot make \(made): \(message(errno))")
+            }
+        }
+        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw NodeError(.fileSystem, "cannot open \(path): \(message(errno))") }
+        defer { close(descriptor) }
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else {
+            throw NodeError(.fileSystem, "cannot look at \(path): \(message(errno))")
+        }
+        guard status.st_uid == geteuid() else { throw NodeError(.unsafeFile, "\(path) belongs to another user") }
+        if status.st_mode & 0o022 != 0 {
+            throw NodeError(.unsafeFile, "others can write to \(path); close it with: chmod 700 '\(path)'")
+        }
+        // Readable by others is an oversight of mkdir's defaults, not an attack: close it.
+        if status.st_mode & 0o077 != 0, fchmod(descriptor, 0o700) != 0 {
+            throw NodeError(.fileSystem, "cannot close \(path) to others: \(message(errno))")
+        }
+    }
+
+    static func message(_ number: Int32) -> String { unsafe String(cString: strerror(number)) }
+}
