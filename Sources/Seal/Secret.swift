@@ -7,7 +7,7 @@ internal import CSodium
 @safe
 final class Secret: @unchecked Sendable, CustomStringConvertible, CustomDebugStringConvertible {
     private let storage: UnsafeMutablePointer<UInt8>
-    private let count: Int
+    let count: Int
 
     /// `fill` gets `count` zeroed bytes.
     init(count: Int, filledBy fill: (UnsafeMutablePointer<UInt8>) -> Void) {
@@ -16,6 +16,15 @@ final class Secret: @unchecked Sendable, CustomStringConvertible, CustomDebugStr
         self.count = count
         unsafe fill(storage)
     }
+
+    convenience init(_ bytes: Bytes32) {
+        unsafe self.init(count: 32) { copy in
+            unsafe bytes.withBytes { unsafe copy.update(from: $0, count: 32) }
+        }
+    }
+
+    /// No bytes at all: what Noise's `Split` feeds its key derivation.
+    static let empty = unsafe Secret(count: 0) { _ in }
 
     deinit {
         unsafe sodium_memzero(storage, count)
