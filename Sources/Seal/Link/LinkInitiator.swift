@@ -10,7 +10,8 @@
 ///     case .write(let bytes): try write(bytes)
 ///     case .established(let bytes, let session):
 ///         try write(bytes)
-///         sealer = session.sealer
+///         sealer = consume session.sealer
+///         opener = consume session.opener
 ///     }
 public struct LinkInitiator: ~Copyable, Sendable {
     private enum State {
