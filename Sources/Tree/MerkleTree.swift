@@ -2,13 +2,15 @@ public import Seal
 
 /// RFC 6962's tree over entry ids, with BLAKE2b-256: leaf H(0 ‖ id), node H(1 ‖ left ‖ right).
 public enum MerkleTree {
-    static func leaf(_ id: Bytes32) -> Bytes32 {
+    /// The hash of a leaf.
+    public static func leaf(_ id: Bytes32) -> Bytes32 {
         var input: [UInt8] = [0]
         id.append(to: &input)
         return BLAKE2b.hash(input)
     }
 
-    static func node(_ left: Bytes32, _ right: Bytes32) -> Bytes32 {
+    /// The hash of an inner node.
+    public static func node(_ left: Bytes32, _ right: Bytes32) -> Bytes32 {
         var input: [UInt8] = [1]
         input.reserveCapacity(65)
         left.append(to: &input)
@@ -17,7 +19,7 @@ public enum MerkleTree {
     }
 
     /// Leaves on the left of a node over `count` ≥ 2 leaves: the greatest power of two below `count`.
-    static func split(_ count: Int) -> Int {
+    public static func split(_ count: Int) -> Int {
         var half = 1
         while half * 2 < count { half *= 2 }
         return half
@@ -27,8 +29,7 @@ public enum MerkleTree {
     public static func root(_ ids: [Bytes32]) -> Bytes32 { root(ids[...]) }
 
     private static func root(_ ids: ArraySlice<Bytes32>) -> Bytes32 {
-        guard let first = ids.first, ids.count > 1 else { return ids.first.map(leaf) ?? .zero }
-        _ = first
+        guard ids.count > 1 else { return ids.first.map(leaf) ?? .zero }
         let middle = ids.startIndex + split(ids.count)
         return node(root(ids[..<middle]), root(ids[middle...]))
     }
