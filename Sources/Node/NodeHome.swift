@@ -78,3 +78,11 @@ public struct NodeHome: Sendable {
 
     static func message(_ number: Int32) -> String { unsafe String(cString: strerror(number)) }
 }
+
+extension NodeHome {
+    static func rename(_ path: String, to other: String) throws(NodeError) {
+        guard Glibc.rename(path, other) == 0 else {
+            throw NodeError(.fileSystem, "cannot rename \(path): \(message(errno))")
+        }
+    }
+}

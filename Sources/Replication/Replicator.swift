@@ -169,6 +169,9 @@ public struct Replicator: Sendable {
         for link in orderedLinks { links[link]?.extend(byMs: lagMs) }
     }
 
+    /// Takes the first reading of the own clock, before any event.
+    public mutating func start(_ moment: Moment) { refreshClock(moment) }
+
     /// Workspace time now.
     public mutating func workspaceMs(_ moment: Moment) -> UInt64 {
         clock.workspaceMs(ownClockMs: moment.wallMs, nowMs: moment.monotonicMs)

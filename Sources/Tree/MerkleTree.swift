@@ -9,7 +9,11 @@ public enum MerkleTree {
         return BLAKE2b.hash(input)
     }
 
+<<<<<<< HEAD
     /// The hash of a node over two subtrees.
+=======
+    /// The hash of an inner node.
+>>>>>>> 35ef5cf3116adefd538a1cd3caf1332dfc0b0c71
     public static func node(_ left: Bytes32, _ right: Bytes32) -> Bytes32 {
         var input: [UInt8] = [1]
         input.reserveCapacity(65)
@@ -29,8 +33,7 @@ public enum MerkleTree {
     public static func root(_ ids: [Bytes32]) -> Bytes32 { root(ids[...]) }
 
     private static func root(_ ids: ArraySlice<Bytes32>) -> Bytes32 {
-        guard let first = ids.first, ids.count > 1 else { return ids.first.map(leaf) ?? .zero }
-        _ = first
+        guard ids.count > 1 else { return ids.first.map(leaf) ?? .zero }
         let middle = ids.startIndex + split(ids.count)
         return node(root(ids[..<middle]), root(ids[middle...]))
     }

@@ -52,6 +52,27 @@ public struct PathKey: Sendable, Hashable, Comparable {
         return Path(keys)
     }
 
+    /// The keys of the ancestors below the root, nearest to the root first, and this key itself last. Bytes that are no path
+    /// key give the prefixes of what can be read.
+    public var prefixes: [PathKey] {
+        var prefixes: [PathKey] = []
+        var end = 0
+        while end < bytes.count {
+            if bytes[end] == 1 {
+                end += 5
+            } else {
+                guard let zero = bytes[(end + 1)...].firstIndex(of: 0) else { break }
+                end = zero + 1
+            }
+            guard end <= bytes.count else { break }
+            prefixes.append(PathKey(bytes: Array(bytes[..<end])))
+        }
+        return prefixes
+    }
+
+    /// A bound above this key and at or below everything in its subtree.
+    public var firstBelow: PathKey { PathKey(bytes: bytes + [0]) }
+
     /// A bound above every key of the subtree and below every key after it (tags end at 2).
     public var subtreeEnd: PathKey { PathKey(bytes: bytes + [0xFF]) }
 

@@ -79,6 +79,6 @@ public struct BucketDigest: Sendable, Hashable {
     /// 16 hexadecimal digits of count and 64 of sum: equal for two nodes that hold the same entries.
     public var hex: String {
         let digits = String(UInt64(clamping: count), radix: 16)
-        return String(repeating: "0", count: max(0, 8 - digits.count)) + digits + sum.hex
+        return String(repeating: "0", count: max(0, 16 - digits.count)) + digits + sum.hex
     }
 }

@@ -29,7 +29,7 @@ public struct TreeView {
         let key = PathKey(path)
         let above = try base(at: path)
         return try overlaid(
-            above, path: path, from: PathKey(bytes: key.bytes + [0]), to: key.subtreeEnd, sizeMax: sizeMax)
+            above, path: path, from: key.firstBelow, to: key.subtreeEnd, sizeMax: sizeMax)
     }
 
     /// Lays the entries of a range below `path` over a base.

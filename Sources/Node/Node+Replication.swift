@@ -1,0 +1,184 @@
+internal import ControlAPI
+internal import Net
+internal import Replication
+internal import Seal
+internal import Store
+internal import Tree
+internal import Wire
+
+extension Node {
+    /// Feeds an event to the machine and carries out what it says, including what follows from that.
+    func step(_ event: Replicator.Event) {
+        var events = [event]
+        var index = 0
+        while index < events.count {
+            do {
+                let effects = try replicator.step(moment, events[index], store)
+                for effect in effects { perform(effect, &events) }
+            } catch {
+                report(error, "replication")
+            }
+            index += 1
+        }
+        scheduleStep()
+    }
+
+    private func perform(_ effect: Replicator.Effect, _ events: inout [Replicator.Event]) {
+        switch effect {
+        case .send(let id, let message): send(message, to: id)
+        case .commit(let id, let bundles): events.append(commit(bundles, from: id))
+        case .softChanged(let places): softChanged(places)
+        case .close(let id, let reason): closeLink(id, reason: reason)
+        case .answerVerify(let id, let nonce): answerVerify(id, nonce)
+        case .verified(let id, let nonce, let answer, let count, let sum):
+            verified(id, nonce, answer, BucketDigest(count: count, sum: sum))
+        case .learned(let addresses): learn(addresses)
+        case .notice(let id, let text):
+            links[id]?.noticeText = text
+            log.info("peer \(name(of: id)) says: \(text)")
+        }
+    }
+
+    private func send(_ message: PeerMessage, to id: LinkID) {
+        guard let link = links[id] else { return }
+        do throws(LinkError) {
+            try link.send(message)
+        } catch {
+            closeLink(id, reason: "\(error)")
+        }
+    }
+
+    /// Checks what a peer sent, stores what passes, and tells the observers.
+    private func commit(_ bundles: [Bundle], from id: LinkID) -> Replicator.Event {
+        let outcome = Admission.judge(bundles, workspace: workspace.id)
+        let refused = outcome.denied + outcome.unsigned
+        if !refused.isEmpty {
+            denied += refused.count
+            log.warning(
+                "peer \(name(of: id)): refused \(outcome.denied.count) entries that their authors may not write and "
+                    + "\(outcome.unsigned.count) without a valid signature")
+        }
+        var result = CommitResult()
+        do {
+            result = try store.commit(outcome.admitted, heldAfter: heldAfter)
+            isDiskFull = false
+            applied(result)
+        } catch {
+            report(error, "storing entries")
+        }
+        return .committed(id, admitted: outcome.admitted, result: result, refused: refused)
+    }
+
+    /// Entries after this time are held.
+    var heldAfter: HLC { HLC(ms: replicator.workspaceMs(moment) &+ Node.heldMs) }
+
+    /// What follows from entries that became live, from wherever they came.
+    func applied(_ result: CommitResult) {
+        guard !result.applied.isEmpty else { return }
+        for entry in result.applied { clock.observe(entry.hlc) }
+        notifyObservers(result.applied.map(\.path))
+    }
+
+    /// Writes values of this node: one bundle, one transaction, all or nothing.
+    ///
+    /// - Parameter hlc: the time of the write, if it was drawn already for a key.
+    /// - Throws: `permission_denied`, `too_large`, `invalid_path`, `busy` or `disk_full`; nothing has changed then.
+    func write(_ writes: [(path: Path, value: Value)], at hlc: HLC? = nil) throws(RPCError) {
+        guard !writes.isEmpty else { return }
+        let hlc = try hlc ?? tick()
+        var entries: [Entry] = []
+        for (path, value) in writes {
+            let entry: Entry
+            do throws(EntryError) {
+                entry = try Entry(path: path, hlc: hlc, author: uid, value: value)
+            } catch {
+                throw RPCError(reason: error == .tooLarge ? .tooLarge : .invalidPath, message: "\(error)")
+            }
+            if let denial = Ownership.denial(of: entry) {
+                throw RPCError(reason: .permissionDenied, message: "\(path): \(denial)")
+            }
+            entries.append(entry)
+        }
+        guard entries.count <= Bundle.countMax else {
+            throw RPCError(reason: .tooLarge, message: "an update has at most \(Bundle.countMax) paths")
+        }
+        entries.sort { $0.stamp < $1.stamp }
+        let bundle = Bundle(signing: entries, by: key, workspace: workspace.id)
+        do {
+            applied(try store.commit([bundle], heldAfter: HLC(ms: HLC.msMax)))
+            isDiskFull = false
+        } catch {
+            report(error, "storing a write")
+            throw Node.rpcError(error)
+        }
+        step(.localCommit([bundle]))
+    }
+
+    /// The next time for a write of this node.
+    func tick() throws(RPCError) -> HLC {
+        guard let hlc = clock.tick(workspaceMs: replicator.workspaceMs(moment)) else {
+            throw RPCError(reason: .busy, message: "more than 64,000 writes a second; try again in a moment")
+        }
+        return hlc
+    }
+
+    static func rpcError(_ error: any Error) -> RPCError {
+        switch error {
+        case let error as RPCError: return error
+        case ReadError.tooLarge: return RPCError(reason: .tooLarge, message: "\(ReadError.tooLarge)")
+        case let error as StoreError where error.isDiskFull:
+            return RPCError(reason: .diskFull, message: "the disk is full; reading goes on, writing does not")
+        default: return RPCError(code: .internalError, reason: .internalError, message: "\(error)")
+        }
+    }
+
+    /// Logs an error of the store once, not once an entry.
+    func report(_ error: any Error, _ what: String) {
+        if let error = error as? StoreError, error.isDiskFull {
+            if !isDiskFull { log.error("the disk is full: reading goes on, writing does not") }
+            isDiskFull = true
+        } else {
+            log.error("\(what): \(error)")
+        }
+    }
+
+    private func scheduleStep() {
+        guard !isStopping, let atMs = replicator.nextDeadlineMs else { return }
+        if let stepTimer, stepTimer.atMs <= atMs { return }
+        stepTimer?.timer.cancel()
+        let nowMs = EventLoop.monotonicMs()
+        let timer = loop.schedule(afterMs: atMs > nowMs ? atMs - nowMs : 0) {
+            self.assumeIsolated { node in
+                node.stepTimer = nil
+                node.step(.tick)
+            }
+        }
+        stepTimer = (timer, atMs)
+    }
+
+    /// Once a second while something waits, else once a minute: held entries that came due, the dead that are left, and
+    /// presence.
+    func scheduleMaintenance() {
+        guard !isStopping else { return }
+        var isBusy = false
+        do {
+            if let due = try store.nextHeldDue, due <= heldAfter {
+                let result = try store.release(heldAfter: heldAfter)
+                applied(result)
+                step(.released(result))
+            }
+            isBusy = try store.sweep(limit: Node.sweepMax)
+        } catch {
+            report(error, "maintenance")
+        }
+        updateAway()
+        maintenanceTimer = loop.schedule(afterMs: isBusy ? Node.busyMaintenanceMs : Node.maintenanceMs) {
+            self.assumeIsolated { $0.scheduleMaintenance() }
+        }
+    }
+
+    /// Dead entries removed in one transaction.
+    static let sweepMax = 1000
+    static let busyMaintenanceMs: UInt64 = 50
+    static let maintenanceMs: UInt64 = 10_000
+}

@@ -1,0 +1,129 @@
+internal import CSQLite
+internal import Glibc
+
+/// One SQLite connection and the statements prepared on it, all confined to one actor (`SQLITE_OPEN_NOMUTEX`).
+@safe
+final class Database {
+    /// Bytes of pages kept in memory: enough for the upper levels of every index; the kernel caches the rest of the file.
+    private static let cacheKiB = 2048
+    /// The write-ahead log is cut back to this after a burst.
+    private static let logBytesMax = 4 << 20
+    /// How long opening waits for a daemon that is just ending.
+    private static let busyTimeoutMs: Int32 = 2000
+
+    private var handle: OpaquePointer?
+    private var statements: [Statement] = []
+
+    /// Opens a file, and creates it with mode 0600 where there is none.
+    init(path: String) throws {
+        try Database.create(path)
+        // sqlite3_open leaves a handle even when it fails; it has to be closed all the same.
+        let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
+        let result = unsafe sqlite3_open_v2(path, &handle, flags, nil)
+        guard result == SQLITE_OK else {
+            let error = error(result)
+            close()
+            throw error
+        }
+        _ = unsafe sqlite3_busy_timeout(handle, Database.busyTimeoutMs)
+    }
+
+    deinit { close() }
+
+    /// Made here so that no moment exists at which others could read it; SQLite gives the log the same mode.
+    private static func create(_ path: String) throws {
+        let descriptor = unsafe open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        if descriptor >= 0 {
+            _ = Glibc.close(descriptor)
+        } else if errno == ENOSPC || errno == EDQUOT {
+            throw StoreError(.diskFull, detail: "open")
+        } else if errno != EEXIST {
+            throw StoreError(.cannotOpen, detail: "open: errno \(errno)")
+        } else if unsafe chmod(path, 0o600) != 0 {
+            throw StoreError(.cannotOpen, detail: "chmod: errno \(errno)")
+        }
+    }
+
+    /// One connection for everything, so the lock is never given back and the log's index needs no shared memory. Power loss
+    /// may lose the last commits (`synchronous=NORMAL`), the death of the process none.
+    func configure() throws {
+        try execute("PRAGMA locking_mode=EXCLUSIVE")
+        try execute("PRAGMA journal_mode=WAL")
+        try execute("PRAGMA synchronous=NORMAL")
+        try execute("PRAGMA cache_size=-\(Database.cacheKiB)")
+        try execute("PRAGMA mmap_size=0")
+        try execute("PRAGMA journal_size_limit=\(Database.logBytesMax)")
+        try execute("PRAGMA trusted_schema=OFF")
+        try execute("PRAGMA cell_size_check=ON")
+    }
+
+    /// Ends all statements and closes; every later use throws ``StoreError/Code/closed``.
+    func close() {
+        for statement in statements { statement.finalize() }
+        statements = []
+        guard let open = unsafe handle else { return }
+        unsafe handle = nil
+        _ = unsafe sqlite3_close_v2(open)
+    }
+
+    /// A statement that is prepared when it first runs, and then kept.
+    func statement(_ sql: String) -> Statement {
+        let statement = Statement(self, sql)
+        statements.append(statement)
+        return statement
+    }
+
+    /// Runs one or more statements without results or parameters.
+    func execute(_ sql: String) throws {
+        let result = unsafe sqlite3_exec(try opened(), sql, nil, nil, nil)
+        guard result == SQLITE_OK else { throw error(result) }
+    }
+
+    /// The first column of a statement's only row.
+    func integer(_ sql: String) throws -> Int64 {
+        let statement = Statement(self, sql)
+        defer { statement.finalize() }
+        return try statement.first { $0.integer(0) } ?? 0
+    }
+
+    /// Runs `body` inside one transaction: everything it wrote is durable against the death of this process when this
+    /// returns, or nothing of it happened.
+    func transaction<Result>(_ body: () throws -> Result) throws -> Result {
+        try begin.run()
+        do {
+            let result = try body()
+            try commit.run()
+            return result
+        } catch {
+            // SQLite may have rolled back by itself (https://sqlite.org/lang_transaction.html).
+            if let handle = unsafe handle, unsafe sqlite3_get_autocommit(handle) == 0 { try? rollback.run() }
+            throw error
+        }
+    }
+
+    private lazy var begin = statement("BEGIN IMMEDIATE")
+    private lazy var commit = statement("COMMIT")
+    private lazy var rollback = statement("ROLLBACK")
+
+    func opened() throws -> OpaquePointer {
+        guard let handle = unsafe handle else { throw StoreError(.closed) }
+        return unsafe handle
+    }
+
+    func error(_ result: Int32) -> StoreError {
+        let message = unsafe sqlite3_errmsg(handle).map { unsafe String(cString: $0) } ?? ""
+        let code: StoreError.Code =
+            switch result & 0xFF {
+            case SQLITE_FULL: .diskFull
+            case SQLITE_CORRUPT, SQLITE_NOTADB: .corrupt
+            case SQLITE_BUSY, SQLITE_LOCKED: .inUse
+            case SQLITE_CANTOPEN, SQLITE_PERM, SQLITE_READONLY, SQLITE_AUTH: .cannotOpen
+            case SQLITE_IOERR: .inputOutput
+            default: .other
+            }
+        return StoreError(code, resultCode: result, detail: message)
+    }
+
+    /// Steps of SQLite's virtual machine that the kept statements have taken: the cost of a read, whatever the machine.
+    var virtualMachineSteps: Int { statements.reduce(0) { $0 + $1.virtualMachineSteps } }
+}

@@ -1,0 +1,74 @@
+internal import Seal
+public import Tree
+
+extension DatabaseStore {
+    public func digest(of bucket: TimeBucket) throws -> BucketDigest {
+        guard bucket.level <= TimeBucket.storedLevelMax else { return try sum(bucket) { $0 } }
+        let index = SQLValue.integer(Int64(bitPattern: bucket.index))
+        return try statements.digest.first(.integer(bucket.level), index) { row in
+            BucketDigest(count: try row.count(0), sum: try row.bytes32(1))
+        } ?? .empty
+    }
+
+    public func children(of bucket: TimeBucket) throws -> [(bucket: TimeBucket, digest: BucketDigest)] {
+        guard bucket.level < TimeBucket.levelMax else { return [] }
+        let level = bucket.level + 1
+        if level > TimeBucket.storedLevelMax {
+            var children: [(bucket: TimeBucket, digest: BucketDigest)] = []
+            try ids(in: bucket) { hlc, id in
+                let child = TimeBucket(level: level, containing: hlc)
+                if children.last?.bucket != child { children.append((child, .empty)) }
+                children[children.count - 1].digest.add(id)
+            }
+            return children
+        }
+        let lower = TimeBucket(level: level, containing: bucket.lowerBound).index
+        let upper = TimeBucket(level: level, containing: bucket.upperBound).index
+        return try statements.digests.all(
+            .integer(level), .integer(Int64(bitPattern: lower)), .integer(Int64(bitPattern: upper))
+        ) { row in
+            guard let child = TimeBucket(level: level, index: UInt64(bitPattern: row.integer(0))) else {
+                throw StoreError(.corrupt, detail: "no bucket")
+            }
+            return (child, BucketDigest(count: try row.count(1), sum: try row.bytes32(2)))
+        }
+    }
+
+    public func references(in bucket: TimeBucket, after: EntryReference?, limit: Int) throws -> [EntryReference] {
+        let upper = column(bucket.upperBound)
+        func reference(_ row: borrowing Row) throws -> EntryReference {
+            EntryReference(hlc: try hlc(row.integer(0)), idPrefix: try row.bytes32(1).prefix64)
+        }
+        if let after, after.hlc >= bucket.lowerBound {
+            return try statements.referencesAfter.all(
+                column(after.hlc), idRange(after).upper, upper, .integer(limit), read: reference)
+        }
+        return try statements.references.all(column(bucket.lowerBound), upper, .integer(limit), read: reference)
+    }
+
+    public func contains(_ reference: EntryReference) throws -> Bool {
+        let (lower, upper) = idRange(reference)
+        return try statements.containsReference.first(column(reference.hlc), lower, upper) { _ in true } ?? false
+    }
+
+    public func bundles(for references: [EntryReference]) throws -> (bundles: [Bundle], gone: [EntryReference]) {
+        try assemble(references)
+    }
+
+    public func keyedDigest(nonce: [UInt8], of bucket: TimeBucket) throws -> BucketDigest {
+        try sum(bucket) { BLAKE2b.hash($0.bytes, key: nonce) }
+    }
+
+    private func sum(_ bucket: TimeBucket, _ transform: (Bytes32) -> Bytes32) throws -> BucketDigest {
+        var digest = BucketDigest.empty
+        try ids(in: bucket) { digest.add(transform($1)) }
+        return digest
+    }
+
+    private func ids(in bucket: TimeBucket, _ body: (HLC, Bytes32) throws -> Void) throws {
+        try statements.idsInRange.each([column(bucket.lowerBound), column(bucket.upperBound)]) { row in
+            try body(hlc(row.integer(0)), row.bytes32(1))
+            return true
+        }
+    }
+}

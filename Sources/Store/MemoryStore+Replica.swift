@@ -1,0 +1,51 @@
+internal import Seal
+public import Tree
+
+extension MemoryStore {
+    public func digest(of bucket: TimeBucket) -> BucketDigest {
+        guard bucket.level > TimeBucket.storedLevelMax else { return digests[bucket] ?? .empty }
+        var digest = BucketDigest.empty
+        for item in timed[timeRange(bucket)] { digest.add(item.entry.id) }
+        return digest
+    }
+
+    public func children(of bucket: TimeBucket) -> [(bucket: TimeBucket, digest: BucketDigest)] {
+        guard bucket.level < TimeBucket.levelMax else { return [] }
+        var children: [(bucket: TimeBucket, digest: BucketDigest)] = []
+        var index = timeIndex(bucket.lowerBound, .zero)
+        let end = timeRange(bucket).upperBound
+        while index < end {
+            let child = TimeBucket(level: bucket.level + 1, containing: timed[index].entry.hlc)
+            children.append((child, digest(of: child)))
+            index = timeIndex(after: child.upperBound)
+        }
+        return children
+    }
+
+    public func references(in bucket: TimeBucket, after: EntryReference?, limit: Int) -> [EntryReference] {
+        var range = timeRange(bucket)
+        if let after, after.hlc >= bucket.lowerBound {
+            let first = timeIndex(after.hlc, Bytes32(after.prefixBytes + [UInt8](repeating: 0xFF, count: 24)) ?? .zero)
+            range = min(first, range.upperBound)..<range.upperBound
+        }
+        return timed[range].prefix(limit).map(\.entry.reference)
+    }
+
+    public func contains(_ reference: EntryReference) -> Bool { !items(reference).isEmpty }
+
+    public func bundles(for references: [EntryReference]) throws -> (bundles: [Bundle], gone: [EntryReference]) {
+        try assemble(references)
+    }
+
+    public func keyedDigest(nonce: [UInt8], of bucket: TimeBucket) -> BucketDigest {
+        var digest = BucketDigest.empty
+        for item in timed[timeRange(bucket)] { digest.add(BLAKE2b.hash(item.entry.id.bytes, key: nonce)) }
+        return digest
+    }
+
+    /// The entries that a reference names.
+    func items(_ reference: EntryReference) -> ArraySlice<Item> {
+        guard let lowest = Bytes32(reference.prefixBytes + [UInt8](repeating: 0, count: 24)) else { return [] }
+        return timed[timeIndex(reference.hlc, lowest)...].prefix { $0.entry.reference == reference }
+    }
+}

@@ -1,0 +1,113 @@
+internal import Seal
+internal import Tree
+
+extension MemoryStore: Tables {
+    // MARK: Entries
+
+    private func record(_ item: Item) -> Record {
+        var bundle: (id: Int64, leaf: Int)?
+        if case .leaf(let id, let index) = item.proof { bundle = (id, index) }
+        return Record(row: 0, path: item.path, stamp: item.entry.stamp, bundle: bundle)
+    }
+
+    func live(at path: PathKey) -> Record? {
+        let index = liveIndex(path)
+        return index < live.count && live[index].path == path ? record(live[index]) : nil
+    }
+
+    func live(from lower: PathKey, to upper: PathKey, limit: Int) -> [Record] {
+        live[liveRange(lower, upper)].prefix(limit).map(record)
+    }
+
+    /// Where the entry with a stamp is in `timed`.
+    private func index(of stamp: Stamp) -> Int? {
+        let index = timeIndex(stamp.hlc, stamp.id)
+        return index < timed.count && timed[index].entry.id == stamp.id ? index : nil
+    }
+
+    func contains(_ stamp: Stamp) -> Bool { index(of: stamp) != nil }
+
+    func insert(_ entry: Entry, path: PathKey, held: Bool, proof: Proof) {
+        let item = Item(entry: entry, path: path, proof: proof, isHeld: held)
+        timed.insert(item, at: timeIndex(entry.hlc, entry.id))
+        if !held { live.insert(item, at: liveIndex(path)) }
+        if case .leaf(let id, let leaf) = proof { bundles[id]?.leaves[leaf] = entry.id }
+    }
+
+    func remove(_ record: Record) {
+        if let index = index(of: record.stamp) { timed.remove(at: index) }
+        let index = liveIndex(record.path)
+        if index < live.count, live[index].entry.id == record.stamp.id { live.remove(at: index) }
+        if let (id, leaf) = record.bundle { bundles[id]?.leaves[leaf] = nil }
+    }
+
+    func held(notAfter limit: HLC, count: Int) -> [(record: Record, entry: Entry)] {
+        let due = timed[..<timeIndex(after: limit)].filter(\.isHeld).prefix(count)
+        return due.map { (record($0), $0.entry) }.sorted { $0.record.stamp < $1.record.stamp }
+    }
+
+    func makeLive(_ record: Record) {
+        guard let index = index(of: record.stamp) else { return }
+        timed[index].isHeld = false
+        live.insert(timed[index], at: liveIndex(record.path))
+    }
+
+    func stored(_ reference: EntryReference) -> [(entry: Entry, proof: Proof)] {
+        items(reference).map { ($0.entry, $0.proof) }
+    }
+
+    // MARK: Digests
+
+    func change(_ bucket: TimeBucket, by change: DigestChange) {
+        var digest = digests[bucket] ?? .empty
+        digest.count += change.count
+        digest.sum &+= change.sum
+        digests[bucket] = digest.isEmpty ? nil : digest
+    }
+
+    // MARK: Bundles
+
+    func bundle(root: Bytes32) -> Int64? { bundleIDs[root] }
+
+    func addBundle(_ head: BundleHead) -> Int64 {
+        lastBundle += 1
+        let id = lastBundle
+        bundles[id] = StoredBundle(head: head)
+        bundleIDs[head.root] = id
+        return id
+    }
+
+    func head(ofBundle id: Int64) throws -> BundleHead {
+        guard let bundle = bundles[id] else { throw StoreError(.corrupt, detail: "a bundle is missing") }
+        return bundle.head
+    }
+
+    func removeBundle(_ id: Int64) {
+        guard let bundle = bundles.removeValue(forKey: id) else { return }
+        bundleIDs[bundle.head.root] = nil
+    }
+
+    func leaves(ofBundle id: Int64) -> [(index: Int, id: Bytes32)] {
+        (bundles[id]?.leaves ?? [:]).sorted { $0.key < $1.key }.map { (index: $0.key, id: $0.value) }
+    }
+
+    func hasLeaves(bundle id: Int64) -> Bool { bundles[id]?.leaves.isEmpty == false }
+    func proofs(ofBundle id: Int64) -> [Span: Bytes32] { bundles[id]?.proofs ?? [:] }
+
+    func replaceProofs(ofBundle id: Int64, _ old: [Span: Bytes32], by new: [Span: Bytes32]) {
+        bundles[id]?.proofs = new
+    }
+
+    // MARK: Sweeps
+
+    func setSweep(_ path: PathKey, next: PathKey) {
+        if let index = sweeps.firstIndex(where: { $0.path == path }) {
+            sweeps[index].next = next
+        } else {
+            sweeps.append((path, next))
+        }
+    }
+
+    func firstSweep() -> (path: PathKey, next: PathKey)? { sweeps.first }
+    func removeSweep(_ path: PathKey) { sweeps.removeAll { $0.path == path } }
+}

@@ -1,0 +1,153 @@
+internal import Seal
+public import Tree
+
+/// The store in memory, for simulations with many nodes: the same rows, judged by the same ``Merger``, in sorted arrays.
+///
+/// Insertion moves what lies behind, so it suits up to some hundred thousand entries. Nothing throws but an unverified bundle.
+public final class MemoryStore: NodeStore {
+    /// An entry and where its signature is.
+    struct Item {
+        let entry: Entry
+        let path: PathKey
+        let proof: Proof
+        var isHeld: Bool
+    }
+
+    struct StoredBundle {
+        let head: BundleHead
+        var proofs: [Span: Bytes32] = [:]
+        var leaves: [Int: Bytes32] = [:]
+    }
+
+    struct Container {
+        var readMark: Int64 = 0
+        /// Ascending by arrival number.
+        var messages: [(arrival: Int64, mid: String, author: Bytes32)] = []
+    }
+
+    /// Live entries by path.
+    var live: [Item] = []
+    /// All entries by time and id.
+    var timed: [Item] = []
+    var digests: [TimeBucket: BucketDigest] = [:]
+    var bundles: [Int64: StoredBundle] = [:]
+    var bundleIDs: [Bytes32: Int64] = [:]
+    var lastBundle: Int64 = 0
+    var sweeps: [(path: PathKey, next: PathKey)] = []
+    var containers: [PathKey: Container] = [:]
+    /// Containers of each message key, ascending.
+    var places: [String: [PathKey]] = [:]
+    var arrival: Int64 = 0
+    private var settings: [String: [UInt8]] = [:]
+
+    public init() {}
+
+    // MARK: EntryStore
+
+    public func commit(_ bundles: [Bundle], heldAfter: HLC) throws -> CommitResult {
+        // There is no transaction to take back, so nothing begins before everything is known to fit.
+        for bundle in bundles where bundle.root == nil || (bundle.count == 1 && bundle.leaves.count != 1) {
+            throw StoreError(.unverifiedBundle)
+        }
+        var merger = Merger(self, killsMax: Self.transactionEntriesMax)
+        for bundle in bundles { try merger.commit(bundle, heldAfter: heldAfter) }
+        try merger.finish()
+        return merger.result
+    }
+
+    public func release(heldAfter: HLC) throws -> CommitResult {
+        var merger = Merger(self, killsMax: Self.transactionEntriesMax)
+        try merger.release(heldAfter: heldAfter, limit: Self.transactionEntriesMax)
+        try merger.finish()
+        return merger.result
+    }
+
+    public func sweep(limit: Int) throws -> Bool {
+        var merger = Merger(self, killsMax: 0)
+        let isMoreLeft = try merger.sweep(limit: limit)
+        try merger.finish()
+        return isMoreLeft
+    }
+
+    // MARK: EntryReader
+
+    public func entry(at path: PathKey) -> Entry? {
+        let index = liveIndex(path)
+        return index < live.count && live[index].path == path ? live[index].entry : nil
+    }
+
+    public func scan(
+        from lower: PathKey, to upper: PathKey, descending: Bool, _ body: (Entry) throws -> Bool
+    ) rethrows {
+        let range = liveRange(lower, upper)
+        let items = live
+        if descending {
+            for index in range.reversed() where try !body(items[index].entry) { return }
+        } else {
+            for index in range where try !body(items[index].entry) { return }
+        }
+    }
+
+    // MARK: Counts
+
+    public var entryCount: Int { timed.count }
+    public var heldCount: Int { timed.reduce(0) { $0 + ($1.isHeld ? 1 : 0) } }
+    public var nextHeldDue: HLC? { timed.first(where: \.isHeld)?.entry.hlc }
+    public var databaseBytes: Int { 0 }
+
+    public var heldAuthors: [HeldAuthor] {
+        let held = Dictionary(grouping: timed.filter(\.isHeld), by: \.entry.author)
+        let authors = held.map { author, items in
+            HeldAuthor(author: author, count: items.count, latest: items.map(\.entry.hlc).max() ?? .zero)
+        }
+        let sorted = authors.sorted { $0.count != $1.count ? $0.count > $1.count : $0.author < $1.author }
+        return Array(sorted.prefix(HeldAuthor.countMax))
+    }
+
+    public func greatestHLC(notAfter limit: HLC) -> HLC {
+        timed[..<timeIndex(after: limit)].last { !$0.isHeld }?.entry.hlc ?? .zero
+    }
+
+    // MARK: Settings
+
+    public func setting(_ name: String) -> [UInt8]? { settings[name] }
+    public func setSetting(_ name: String, _ value: [UInt8]?) { settings[name] = value }
+
+    // MARK: Sorted arrays
+
+    /// Index of the first live entry whose path is not before `path`.
+    func liveIndex(_ path: PathKey) -> Int {
+        partition(live.count) { live[$0].path < path }
+    }
+
+    func liveRange(_ lower: PathKey, _ upper: PathKey) -> Range<Int> {
+        let first = liveIndex(lower)
+        return first..<max(first, liveIndex(upper))
+    }
+
+    /// Index of the first entry that is not before an id at a time.
+    func timeIndex(_ hlc: HLC, _ id: Bytes32) -> Int {
+        partition(timed.count) { index in
+            let entry = timed[index].entry
+            return entry.hlc != hlc ? entry.hlc < hlc : entry.id < id
+        }
+    }
+
+    func timeIndex(after hlc: HLC) -> Int { partition(timed.count) { !(hlc < timed[$0].entry.hlc) } }
+
+    func timeRange(_ bucket: TimeBucket) -> Range<Int> {
+        let first = timeIndex(bucket.lowerBound, .zero)
+        return first..<max(first, timeIndex(after: bucket.upperBound))
+    }
+
+    /// Index of the first of `count` elements of which `isBefore` does not hold.
+    private func partition(_ count: Int, _ isBefore: (Int) -> Bool) -> Int {
+        var low = 0
+        var high = count
+        while low < high {
+            let middle = (low + high) / 2
+            if isBefore(middle) { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+}
