@@ -10,7 +10,7 @@ public enum IdentityFile {
     ///
     /// - Throws: `unsafe_file` if the file is another user's, a link, or readable by others; `file_system` otherwise.
     public static func loadOrCreate(_ path: String) throws(NodeError) -> (key: SigningKey, isNew: Bool) {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         if descriptor >= 0 {
             defer { close(descriptor) }
             return (try read(descriptor, path), false)
@@ -46,15 +46,15 @@ public enum IdentityFile {
     /// Written beside and renamed, so that a stop at any moment leaves either no file or a whole one.
     private static func create(_ path: String, _ key: SigningKey) throws(NodeError) {
         let temporary = path + ".new"
-        unlink(temporary)
-        let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        unsafe unlink(temporary)
+        let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else {
             throw NodeError(.fileSystem, "cannot write \(temporary): \(NodeHome.message(errno))")
         }
         defer { close(descriptor) }
         let line = Array((heading + key.seed.hex + "\n").utf8)
         let written = unsafe line.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
-        guard written == line.count, fsync(descriptor) == 0, rename(temporary, path) == 0 else {
+        guard written == line.count, fsync(descriptor) == 0, unsafe rename(temporary, path) == 0 else {
             throw NodeError(.fileSystem, "cannot write \(path): \(NodeHome.message(errno))")
         }
     }

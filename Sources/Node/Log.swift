@@ -17,7 +17,7 @@ public struct Log: Sendable {
     public let level: Level
     private let descriptor: Int32
 
-    public init(level: Level = .info, descriptor: Int32 = STDERR_FILENO) {
+    public init(level: Level = .info, descriptor: Int32 = 2) {
         self.level = level
         self.descriptor = descriptor
     }
@@ -43,14 +43,16 @@ public struct Log: Sendable {
     private static func timestamp() -> String {
         let ms = WallClock.milliseconds()
         var seconds = time_t(ms / 1000)
-        var parts = tm()
+        var parts = unsafe tm()
         unsafe gmtime_r(&seconds, &parts)
         func pad(_ value: Int, _ width: Int) -> String {
             let digits = String(value)
             return String(repeating: "0", count: max(0, width - digits.count)) + digits
         }
-        let date = "\(Int(parts.tm_year) + 1900)-\(pad(Int(parts.tm_mon) + 1, 2))-\(pad(Int(parts.tm_mday), 2))"
-        let time = "\(pad(Int(parts.tm_hour), 2)):\(pad(Int(parts.tm_min), 2)):\(pad(Int(parts.tm_sec), 2))"
+        let date =
+            "\(Int(unsafe parts.tm_year) + 1900)-\(pad(Int(unsafe parts.tm_mon) + 1, 2))-\(pad(Int(unsafe parts.tm_mday), 2))"
+        let time =
+            "\(pad(Int(unsafe parts.tm_hour), 2)):\(pad(Int(unsafe parts.tm_min), 2)):\(pad(Int(unsafe parts.tm_sec), 2))"
         return "\(date)T\(time).\(pad(Int(ms % 1000), 3))Z"
     }
 }

@@ -85,7 +85,7 @@ extension Node {
     /// - Throws: `permission_denied`, `too_large`, `invalid_path`, `busy` or `disk_full`; nothing has changed then.
     func write(_ writes: [(path: Path, value: Value)], at hlc: HLC? = nil) throws(RPCError) {
         guard !writes.isEmpty else { return }
-        let hlc = try hlc ?? tick()
+        let hlc = if let hlc { hlc } else { try tick() }
         var entries: [Entry] = []
         for (path, value) in writes {
             let entry: Entry

@@ -1,5 +1,6 @@
 public import Net
 internal import ControlAPI
+internal import Discovery
 internal import CPosix
 internal import Replication
 public import Seal
@@ -13,7 +14,7 @@ internal import Wire
 /// Its executor is the event loop, so what sockets and timers report runs on the actor without a hop.
 public actor Node {
     public nonisolated let loop: EventLoop
-    public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
 
     public nonisolated let uid: Bytes32
     let options: NodeOptions
@@ -38,8 +39,8 @@ public actor Node {
     var named: [HostPort] = []
     var networkMonitor: NetworkMonitor?
     var interfaces: [NetworkInterface] = []
-    var discovery: DiscoveryState = .off
-    var discoveryService: DiscoverySession?
+    var discovery: DiscoveryStatus = .off
+    var discoveryService: DiscoveryService?
 
     // Clients
     var clientListener: StreamListener?
@@ -57,6 +58,9 @@ public actor Node {
     var isDiskFull = false
     var isStopping = false
     var onStopped: (@Sendable () -> Void)?
+    /// Called when a client asks the daemon to stop.
+    var onStopRequest: (@Sendable () -> Void)?
+    var signals: SignalSource?
 
     /// No clock is right that shows a time before this: milliseconds of 2026-11-01.
     static let buildMs: UInt64 = 1_793_491_200_000
@@ -112,6 +116,7 @@ public actor Node {
         try listenForClients()
         try watchNetwork()
         recallPeers()
+        recallNamed()
         for peer in options.peers { addPeer(peer) }
         publishPresence()
         startDiscovery()

@@ -55,11 +55,11 @@ public struct NodeHome: Sendable {
         var made = ""
         for part in path.split(separator: "/") {
             made += "/" + part
-            if mkdir(made, 0o700) != 0, errno != EEXIST {
+            if unsafe mkdir(made, 0o700) != 0, errno != EEXIST {
                 throw NodeError(.fileSystem, "cannot make \(made): \(message(errno))")
             }
         }
-        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw NodeError(.fileSystem, "cannot open \(path): \(message(errno))") }
         defer { close(descriptor) }
         var status = stat()
@@ -81,7 +81,7 @@ public struct NodeHome: Sendable {
 
 extension NodeHome {
     static func rename(_ path: String, to other: String) throws(NodeError) {
-        guard Glibc.rename(path, other) == 0 else {
+        guard unsafe Glibc.rename(path, other) == 0 else {
             throw NodeError(.fileSystem, "cannot rename \(path): \(message(errno))")
         }
     }

@@ -1,0 +1,155 @@
+internal import ControlAPI
+internal import Glibc
+internal import Net
+internal import Tree
+
+extension Node {
+    static let sessionsMax = 64
+    static let version = "0.1.0"
+
+    func listenForClients() throws {
+        clientListener = try StreamListener.unix(path: options.home.socketPath, on: loop) { socket in
+            self.assumeIsolated { $0.attached(socket) }
+        }
+    }
+
+    private func attached(_ socket: StreamSocket) {
+        guard !isStopping, let credentials = socket.peerCredentials, credentials.uid == geteuid() else {
+            log.warning("a client of another user was refused")
+            return socket.close()
+        }
+        nextSession += 1
+        let id = nextSession
+        let session = ControlSession(id: id, socket: socket)
+        guard sessions.count < Node.sessionsMax else {
+            log.warning("a client was refused: \(Node.sessionsMax) are attached")
+            session.send(
+                RPCResponse.failure(
+                    id: .null, RPCError(reason: .busy, message: "\(Node.sessionsMax) clients are attached already")))
+            return socket.closeAfterFlush()
+        }
+        sessions[id] = session
+        socket.onReceive = { bytes in self.assumeIsolated { $0.receive(bytes, from: id) } }
+        socket.onDrained = { self.assumeIsolated { $0.resume(id) } }
+        socket.onClose = { reason in self.assumeIsolated { $0.detached(id, "\(reason)") } }
+        session.send(
+            RPCResponse.notification(
+                "hello",
+                [
+                    "version": .string(Node.version), "api": 1, "workspace": .string(workspace.name),
+                    "uid": .string(UID.text(uid)),
+                ]))
+    }
+
+    private func receive(_ bytes: [UInt8], from id: Int) {
+        guard let session = sessions[id] else { return }
+        session.splitter.append(bytes)
+        serve(session)
+    }
+
+    private func resume(_ id: Int) {
+        guard let session = sessions[id] else { return }
+        session.socket.resumeReading()
+        serve(session)
+    }
+
+    /// Carries out complete lines, until the client has too many answers waiting.
+    private func serve(_ session: ControlSession) {
+        lastClientMs = EventLoop.monotonicMs()
+        if isAway { updateAway() }
+        while !session.isClosing, sessions[session.id] != nil {
+            guard session.socket.queuedBytes < ControlSession.pauseBytes else {
+                return session.socket.pauseReading()
+            }
+            do throws(LineError) {
+                guard let line = try session.splitter.next() else { return }
+                if !line.isEmpty { carryOut(RPCIncoming(line: line), session) }
+            } catch {
+                log.warning("a client was dropped: \(error)")
+                session.send(
+                    RPCResponse.failure(
+                        id: .null, RPCError(code: .invalidRequest, reason: .tooLarge, message: "\(error)")))
+                session.isClosing = true
+                session.socket.closeAfterFlush()
+            }
+        }
+    }
+
+    private func carryOut(_ incoming: RPCIncoming, _ session: ControlSession) {
+        switch incoming {
+        case .refused(let refusal): session.send(refusal.response)
+        case .single(let request):
+            if let answer = answer(request, session) { session.send(answer) }
+        case .batch(let requests):
+            var answers: [JSON] = []
+            for request in requests {
+                switch request {
+                case .success(let request): if let answer = answer(request, session) { answers.append(answer) }
+                case .failure(let refusal): answers.append(refusal.response)
+                }
+            }
+            if !answers.isEmpty { session.send(.array(answers)) }
+        }
+    }
+
+    /// The answer to a request; nil for a notification, and where the answer comes later.
+    private func answer(_ request: RPCRequest, _ session: ControlSession) -> JSON? {
+        do {
+            guard let result = try call(request, session) else { return nil }
+            return request.id.map { RPCResponse.success(id: $0, result) }
+        } catch {
+            return request.id.map { RPCResponse.failure(id: $0, Node.rpcError(error)) }
+        }
+    }
+
+    private func detached(_ id: Int, _ reason: String) {
+        guard let session = sessions.removeValue(forKey: id) else { return }
+        for subscription in session.subscriptions { subscriptions[subscription] = nil }
+        for channel in session.typing { endTyping(channel) }
+        log.debug("client \(id) detached: \(reason)")
+        finishIfFlushed()
+    }
+
+    /// Carries out a method. Nil means that the answer comes later.
+    private func call(_ request: RPCRequest, _ session: ControlSession) throws -> JSON? {
+        let params = try Fields(request.params)
+        switch request.method {
+        case "tree.get": return try treeGet(params)
+        case "tree.set": return try treeSet(params)
+        case "tree.update": return try treeUpdate(params)
+        case "tree.push": return try treePush(params)
+        case "tree.remove": return try treeRemove(params)
+        case "tree.newKey": return try treeNewKey()
+        case "tree.observe": return try treeObserve(params, session, request.id)
+        case "tree.unobserve": return try treeUnobserve(params, session)
+        case "message.send": return try messageSend(params)
+        case "message.edit": return try messageEdit(params)
+        case "message.delete": return try messageDelete(params)
+        case "message.react": return try messageReact(params)
+        case "message.list": return try messageList(params)
+        case "message.observe": return try messageObserve(params, session, request.id)
+        case "channel.list": return try channelList()
+        case "channel.create": return try channelCreate(params)
+        case "channel.rename": return try channelRename(params)
+        case "channel.topic": return try channelTopic(params)
+        case "channel.archive": return try channelArchive(params)
+        case "channel.observe": return try channelObserve(session, request.id)
+        case "read.mark": return try readMark(params)
+        case "typing.set": return try typingSet(params, session)
+        case "people.list": return ["people": .array(try people().map(\.json))]
+        case "people.observe": return try peopleObserve(session, request.id)
+        case "profile.set": return try profileSet(params)
+        case "identity.show": return try identityShow()
+        case "node.status": return try status().json
+        case "node.peers": return try peersAnswer()
+        case "node.addPeer": return try addPeerAnswer(params)
+        case "node.removePeer": return try removePeerAnswer(params)
+        case "node.rescan":
+            rescan()
+            return [:]
+        case "node.verify": return try verifyBegin(request.id, session)
+        case "node.stop": return stopAnswer()
+        default: throw RPCError.methodNotFound(request.method)
+        }
+    }
+}

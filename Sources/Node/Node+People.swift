@@ -1,0 +1,148 @@
+internal import Chat
+internal import ControlAPI
+internal import CPosix
+internal import Glibc
+internal import Net
+internal import Replication
+internal import Seal
+internal import Tree
+internal import Wire
+
+extension Node {
+    /// Presence lives this long and is refreshed at half of it.
+    static let presenceMs: UInt64 = 30_000
+    /// Without any client activity for this long a person counts as away.
+    static let awayMs: UInt64 = 10 * 60 * 1000
+    /// UTF-8 bytes of a display name.
+    static let nameMax = 80
+
+    /// At first start the login name becomes the display name; `--name` sets it at any start.
+    func takeName() throws {
+        let stored = try storedName(uid)
+        let wanted = options.name ?? (stored == nil ? Node.loginName() : nil)
+        guard let wanted, wanted != stored else { return }
+        try setName(wanted)
+        if isNewIdentity {
+            log.info("you are \(wanted); change it with: starling profile --name NAME")
+        }
+    }
+
+    private static func loginName() -> String {
+        if let entry = unsafe getpwuid(geteuid()) {
+            let name = unsafe String(cString: entry.pointee.pw_name)
+            if !name.isEmpty { return name }
+        }
+        return "user\(geteuid())"
+    }
+
+    func setName(_ name: String) throws(RPCError) {
+        guard !name.isEmpty, name.utf8.count <= Node.nameMax else {
+            throw .invalidParams("a display name has 1 to \(Node.nameMax) bytes")
+        }
+        guard let path = ChatPath.user(uid)?.appending("displayName") else { return }
+        try write([(path, .string(name))])
+    }
+
+    private func storedName(_ author: Bytes32) throws -> String? {
+        try ChatPath.user(author)?.appending("displayName").flatMap { try view.value(at: $0).string }
+    }
+
+    /// The display name somebody has chosen, or the beginning of his key.
+    func displayName(of author: Bytes32) throws -> String {
+        try storedName(author) ?? String(UID.text(author).prefix(8))
+    }
+
+    /// For log lines: never fails.
+    func name(of author: Bytes32) -> String {
+        let short = String(UID.text(author).prefix(8))
+        guard let name = try? storedName(author) else { return short }
+        return "\(name) (\(short))"
+    }
+
+    func profileSet(_ params: Fields) throws -> JSON {
+        if let name = try params.optionalString("name") { try setName(name) }
+        if let about = try params.optionalString("about"), let path = ChatPath.user(uid)?.appending("about") {
+            try write(at: path, about.isEmpty ? .null : .string(about))
+        }
+        return ["uid": .string(UID.text(uid)), "name": .string(try displayName(of: uid))]
+    }
+
+    func identityShow() throws -> JSON {
+        // Groups of four are easier to compare aloud.
+        let digits = Array(BLAKE2b.hash(uid.bytes).hex.prefix(32))
+        let groups = stride(from: 0, to: digits.count, by: 4).map { String(digits[$0..<($0 + 4)]) }
+        return [
+            "uid": .string(UID.text(uid)), "name": .string(try displayName(of: uid)),
+            "fingerprint": .string(groups.joined(separator: " ")),
+        ]
+    }
+
+    // MARK: People
+
+    func people() throws -> [PersonRow] {
+        var uids: Set<String> = [UID.text(uid)]
+        if let users = ChatPath.users {
+            uids.formUnion(try view.childKeys(of: users, limit: Node.peopleMax).map(\.text))
+        }
+        for record in replicator.soft.live { uids.insert(UID.text(record.author)) }
+        for node in connectedNodes { uids.insert(UID.text(node)) }
+        let rows = try uids.compactMap { try person($0) }
+        return rows.sorted { a, b in
+            if a.isSelf != b.isSelf { return a.isSelf }
+            let (offlineA, offlineB) = (a.state == .offline, b.state == .offline)
+            if offlineA != offlineB { return offlineB }
+            return a.name != b.name ? a.name < b.name : a.uid < b.uid
+        }
+    }
+
+    static let peopleMax = 10_000
+
+    func person(_ text: String) throws -> PersonRow? {
+        guard let author = UID.parse(text) else { return nil }
+        var state = PersonRow.State.offline
+        var since: Int64?
+        if let path = ChatPath.presence(author), let record = replicator.soft.record(author: author, path: path) {
+            state = record.value["state"].string == "away" ? .away : .online
+            since = record.value["since"].integer
+        } else if connectedNodes.contains(author) {
+            state = .online
+        }
+        let typing = replicator.soft.live.filter { $0.author == author }
+            .compactMap { ChatPath.typingChannel($0.path)?.text }
+        return PersonRow(
+            uid: text, name: try displayName(of: author), state: state, since: since, typing: typing,
+            isSelf: author == uid)
+    }
+
+    func peopleObserve(_ session: ControlSession, _ id: JSON?) throws -> JSON? {
+        let rows = try people()
+        let number = try subscribe(session, .people)
+        answer(id, ["subscription": .int(Int64(number))], session)
+        for row in rows {
+            session.send(
+                RPCResponse.notification(
+                    "event", ["subscription": .int(Int64(number)), "event": "person", "person": row.json]))
+        }
+        return nil
+    }
+
+    func personChanged(_ author: Bytes32) { notifyPerson(UID.text(author)) }
+
+    func publishPresence() {
+        guard let path = ChatPath.presence(uid), let state = Key("state"), let since = Key("since") else { return }
+        let value = Value.object(
+            ObjectValue([
+                (state, .string(isAway ? "away" : "online")), (since, .number(Int64(clamping: presenceSinceMs))),
+            ]))
+        step(.setSoft(path, value, ttlMs: Node.presenceMs, isRefreshed: true))
+    }
+
+    /// Follows the activity of clients: away after ten minutes without any, back at the first request.
+    func updateAway() {
+        let away = EventLoop.monotonicMs() &- lastClientMs >= Node.awayMs
+        guard away != isAway else { return }
+        isAway = away
+        presenceSinceMs = WallClock.milliseconds()
+        publishPresence()
+    }
+}

@@ -1,0 +1,101 @@
+internal import Store
+internal import ControlAPI
+internal import Net
+internal import Replication
+internal import Seal
+internal import Tree
+internal import Wire
+
+extension Node {
+    func status() throws -> StatusRow {
+        StatusRow(
+            uid: UID.text(uid), name: try displayName(of: uid), workspace: workspace.name, version: Node.version,
+            peers: try peerRows(), entries: Int64(try store.entryCount), root: try store.digest(of: .root).hex,
+            held: Int64(try store.heldCount), skipped: 0, denied: Int64(denied),
+            databaseBytes: Int64(try store.databaseBytes), discovery: discovery.description)
+    }
+
+    /// Connected peers first, then addresses that do not lead to a connected one.
+    func peerRows() throws -> [PeerRow] {
+        var rows: [PeerRow] = []
+        var reports: [LinkID: LinkReport] = [:]
+        for report in replicator.reports(moment) { reports[report.link] = report }
+        let connected = connectedNodes
+        for link in links.values.sorted(by: { $0.id < $1.id }) where link.isEstablished {
+            guard let peer = link.peer else { continue }
+            let report = reports[link.id]
+            rows.append(
+                PeerRow(
+                    uid: UID.text(peer), name: try displayName(of: peer),
+                    address: link.socket.peerAddress.map { "\($0)" } ?? "", state: .connected,
+                    rttMs: report?.rttMs.map(Double.init), skewMs: report?.skewMs,
+                    lacks: report?.lacks.map(Int64.init), ahead: report?.ahead.map(Int64.init)))
+        }
+        for candidate in dialer.candidates.values.sorted(by: { "\($0.address)" < "\($1.address)" }) {
+            if let node = candidate.node, connected.contains(node) { continue }
+            if candidate.state == .connected { continue }
+            let isRefused = candidate.lastFailure == "\(LinkError(.noCommonKey))"
+            let state: PeerRow.State =
+                candidate.state == .dialling ? .connecting : isRefused ? .refused : .unreachable
+            rows.append(
+                PeerRow(
+                    uid: candidate.node.map(UID.text) ?? "", name: try candidate.node.map(displayName(of:)) ?? "",
+                    address: "\(candidate.address)",
+                    state: candidate.failures == 0 && state == .unreachable ? .connecting : state, rttMs: nil,
+                    skewMs: nil, lacks: nil, ahead: nil))
+        }
+        return rows
+    }
+
+    func peersAnswer() throws -> JSON {
+        [
+            "peers": .array(try peerRows().map(\.json)),
+            "static": .array(named.map { .string("\($0)") }),
+        ]
+    }
+
+    private func hostPort(_ params: Fields) throws(RPCError) -> HostPort {
+        let text = try params.string("address")
+        guard let peer = HostPort(text, defaultPort: NodeOptions.portDefault) else {
+            throw .invalidParams("an address is HOST:PORT, like 192.168.1.7:47474")
+        }
+        return peer
+    }
+
+    func addPeerAnswer(_ params: Fields) throws -> JSON {
+        let peer = try hostPort(params)
+        addPeer(peer)
+        try rememberNamed()
+        return ["address": .string("\(peer)")]
+    }
+
+    func removePeerAnswer(_ params: Fields) throws -> JSON {
+        let peer = try hostPort(params)
+        guard removePeer(peer) else {
+            throw RPCError(reason: .notFound, message: "\(peer) was not added")
+        }
+        try rememberNamed()
+        return ["address": .string("\(peer)")]
+    }
+
+    /// Peers added by a command stay added.
+    private func rememberNamed() throws {
+        let text = named.map { "\($0)" }.joined(separator: "\n")
+        try store.setSetting("named", Array(text.utf8))
+    }
+
+    func recallNamed() {
+        guard let bytes = try? store.setting("named") else { return }
+        for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
+            if let peer = HostPort(String(line)) { addPeer(peer) }
+        }
+    }
+
+    func stopAnswer() -> JSON {
+        // The answer is sent first; the goodbyes follow.
+        loop.execute { self.assumeIsolated { $0.stopRequested() } }
+        return [:]
+    }
+
+    private func stopRequested() { onStopRequest?() }
+}
