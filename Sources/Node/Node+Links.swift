@@ -1,3 +1,4 @@
+internal import Discovery
 internal import Store
 internal import ControlAPI
 internal import Net
@@ -23,12 +24,10 @@ extension Node {
         } else {
             // Static peers need ports that stay: the one that was free last time comes first.
             let remembered = try store.setting("port").flatMap { UInt16(String(decoding: $0, as: UTF8.self)) }
-            for port in [remembered, NodeOptions.portDefault, 0].compactMap({ $0 }) {
-                do throws(NetError) {
-                    listener = try StreamListener.tcp(port: port, on: loop, onAccept: accept)
-                } catch  where port != 0 { continue }
-                break
+            for port in [remembered, NodeOptions.portDefault].compactMap({ $0 }) where listener == nil {
+                listener = try? StreamListener.tcp(port: port, on: loop, onAccept: accept)
             }
+            if listener == nil { listener = try StreamListener.tcp(port: 0, on: loop, onAccept: accept) }
             try store.setSetting("port", Array(String(port).utf8))
         }
         log.info("listening for peers on port \(port)")
@@ -92,11 +91,12 @@ extension Node {
     }
 
     private func shakeHands(_ bytes: [UInt8], _ link: PeerLink) throws(LinkError) {
-        guard let next = try link.dialled == nil ? link.responder?.receive(bytes) : link.initiator?.receive(bytes)
-        else {
-            return
-        }
-        switch consume next {
+        if let step = try link.initiator?.receive(bytes) { return try act(on: step, link) }
+        if let step = try link.responder?.receive(bytes) { return try act(on: step, link) }
+    }
+
+    private func act(on step: consuming LinkStep, _ link: PeerLink) throws(LinkError) {
+        switch consume step {
         case .needMore: return
         case .write(let answer): link.socket.send(answer)
         case .established(let answer, let session):
