@@ -1,1 +1,3 @@
 #pragma once
+#include "Spawn.h"
+#include "Screen.h"
