@@ -49,6 +49,8 @@ public final class ControlClient {
         var chunk = self.chunk
         hello = try Self.greeting(stream, &splitter, &chunk, deadline)
         self.splitter = splitter
+        // What came in one piece with the hello makes nothing readable any more.
+        try takeLines()
     }
 
     private static func greeting(
@@ -190,8 +192,12 @@ public final class ControlClient {
                 hasEnded = true
                 return
             }
-            while let answer = try Self.nextAnswer(&splitter) { try take(answer) }
+            try takeLines()
         }
+    }
+
+    private func takeLines() throws(ClientError) {
+        while let answer = try Self.nextAnswer(&splitter) { try take(answer) }
     }
 
     private static func nextAnswer(_ splitter: inout LineSplitter) throws(ClientError) -> RPCAnswer? {

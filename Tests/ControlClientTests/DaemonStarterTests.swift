@@ -8,11 +8,23 @@ import Testing
 struct DaemonStarterTests {
     private func start(_ script: String, timeoutMs: Int = 5_000) throws -> (pid: Int32, home: TemporaryDirectory) {
         let home = try TemporaryDirectory()
-        let program = try home.file("fake", "#!/bin/sh\n" + script, executable: true)
+        let program = try Self.program(script, in: home)
         let places = try places(home)
         let pid = try DaemonStarter.start(
             places, arguments: ["--log", "debug"], program: program, timeoutMs: timeoutMs)
         return (pid, home)
+    }
+
+    /// Writes the script through another process: were it open for writing here while any other test forks, running it
+    /// would fail as "text file busy".
+    private static func program(_ script: String, in home: TemporaryDirectory) throws -> String {
+        let text = try home.file("text", "#!/bin/sh\n" + script)
+        let places = try SocketPlaces(
+            home: nil, .init(environment: [:], passwordHome: home.path, userID: 1, currentDirectory: "/"))
+        let copy = "cp '\(text)' '\(home.path)/fake' && chmod +x '\(home.path)/fake' && echo ready"
+        let pid = try DaemonStarter.start(places, arguments: ["-c", copy], program: "/bin/sh")
+        waitpid(pid, nil, 0)
+        return home.path + "/fake"
     }
 
     private func places(_ home: TemporaryDirectory) throws -> SocketPlaces {
@@ -74,7 +86,7 @@ struct DaemonStarterTests {
         try FileManager.default.createDirectory(atPath: home.path + "/deep/home", withIntermediateDirectories: true)
         let log = home.path + "/deep/home/starlingd.log"
         try Data(count: 5 << 20).write(to: URL(fileURLWithPath: log))
-        let program = try home.file("fake", "#!/bin/sh\necho new >&2; exit 1", executable: true)
+        let program = try Self.program("echo new >&2; exit 1", in: home)
         #expect(throws: ClientError.self) { try DaemonStarter.start(places(home), program: program) }
         #expect(try String(contentsOfFile: log, encoding: .utf8) == "new\n")
         #expect(try FileManager.default.attributesOfItem(atPath: log + ".1")[.size] as? Int == 5 << 20)

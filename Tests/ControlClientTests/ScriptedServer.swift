@@ -126,10 +126,9 @@ final class TemporaryDirectory: Sendable {
     }
 
     /// Writes a file there; returns its path.
-    func file(_ name: String, _ text: String, executable: Bool = false) throws -> String {
+    func file(_ name: String, _ text: String) throws -> String {
         let file = path + "/" + name
         try text.write(toFile: file, atomically: true, encoding: .utf8)
-        if executable { unsafe chmod(file, 0o755) }
         return file
     }
 }
