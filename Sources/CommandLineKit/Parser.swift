@@ -105,7 +105,7 @@ private struct Line {
 
     private func unknownCommand(_ word: String) -> String {
         let whole = ([program.root.name] + path).joined(separator: " ")
-        let near = command.subcommands.map(\.name).filter { distance($0, word) <= max(1, word.count / 3) }
+        let near = command.subcommands.map(\.name).filter { distance($0, word) <= min(2, word.count - 2) }
         let hint = near.first.map { "; did you mean \($0)?" } ?? ""
         return "\(whole) has no command \(word)\(hint)"
     }
