@@ -34,7 +34,7 @@ let package = Package(
                 "CBOR", "CPosix", "Chat", "ControlAPI", "Discovery", "Net", "Replication", "Seal", "Store", "Tree", "Wire",
             ]),
         .target(name: "CommandLineKit"),
-        .executableTarget(name: "starlingd", dependencies: ["CommandLineKit", "Node"]),
+        .executableTarget(name: "starlingd", dependencies: ["CommandLineKit", "Net", "Node"]),
         .executableTarget(
             name: "starling", dependencies: ["CPosix", "CommandLineKit", "ControlAPI", "ControlClient"]),
         .target(name: "Simulation", dependencies: ["Replication", "Seal", "Store", "Tree", "Wire"]),

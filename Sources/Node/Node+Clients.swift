@@ -5,7 +5,8 @@ internal import Tree
 
 extension Node {
     static let sessionsMax = 64
-    static let version = "0.1.0"
+    /// The version of this program.
+    public static let version = "0.1.0"
 
     func listenForClients() throws {
         clientListener = try StreamListener.unix(path: options.home.socketPath, on: loop) { socket in

@@ -1,4 +1,6 @@
+internal import Glibc
+
 @main
 struct Main {
-    static func main() {}
+    static func main() { exit(DaemonProgram.run(Array(CommandLine.arguments.dropFirst()))) }
 }

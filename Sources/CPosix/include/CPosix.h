@@ -93,3 +93,5 @@ int starling_wcwidth(uint32_t scalar);
 
 // 1 when the kernel holds the wall clock for synchronised (ntp_adjtime(3): not STA_UNSYNC), else 0. Never fails.
 int starling_clock_is_synchronised(void);
+#include "Spawn.h"
+#include "Screen.h"
