@@ -126,9 +126,8 @@ public enum Resolver {
         var addresses: [SocketAddress] = []
         var next = unsafe list
         while let entry = unsafe next, addresses.count < addressesMax {
-            if let address = unsafe SocketAddress(entry.pointee.ai_addr)?.with(port: port), !addresses.contains(address) {
-                addresses.append(address)
-            }
+            let address = unsafe SocketAddress(entry.pointee.ai_addr)?.with(port: port)
+            if let address, !addresses.contains(address) { addresses.append(address) }
             unsafe next = entry.pointee.ai_next
         }
         return addresses.isEmpty ? .failure(NetError(.unknownHost, operation: "getaddrinfo")) : .success(addresses)
