@@ -98,7 +98,7 @@ struct StreamSocketTests {
     @Test func callbacksAreReleasedAfterTheClose() async throws {
         final class Token: Sendable {}
         try await withLoop { loop in
-            let (socket, witness, _) = try await makePair(on: loop)
+            let (socket, witness, raw) = try await makePair(on: loop)
             weak var released: Token?
             do {
                 let token = Token()
@@ -109,6 +109,14 @@ struct StreamSocketTests {
             _ = await witness.closed.value
             try await loop.run {}
             #expect(released == nil)
+            do {
+                let token = Token()
+                released = token
+                try await loop.run { socket.onDrained = { withExtendedLifetime(token) {} } }
+                try await loop.run {}
+            }
+            #expect(released == nil)
+            withExtendedLifetime(raw) {}
         }
     }
 

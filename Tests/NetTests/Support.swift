@@ -200,6 +200,12 @@ func withDirectory(_ body: (String) async throws -> Void) async throws {
     try await body(directory.path)
 }
 
+/// Whether both are equal. Much faster than `==`, which compares unspecialised in debug builds.
+func isSame(_ one: [UInt8], _ other: [UInt8]) -> Bool {
+    guard one.count == other.count else { return false }
+    return unsafe memcmp(one, other, one.count) == 0
+}
+
 /// A generator whose runs can be repeated from the printed seed (SplitMix64, Steele, Lea and Flood 2014).
 struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
