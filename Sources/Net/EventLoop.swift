@@ -38,12 +38,12 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
 
     private let epoll: Descriptor
     private let wake: Descriptor
-    private let inbox = Mutex(Inbox())
+    private let inbox = Lock(Inbox())
     private let isSleeping = Atomic<Bool>(false)
     /// pthread_self of the loop's thread; 0 when there is none yet or it has ended.
     private let owner = Atomic<UInt>(0)
     private let timerSequence = Atomic<UInt64>(0)
-    private let thread = Mutex<pthread_t?>(nil)
+    private let thread = Lock<pthread_t?>(nil)
     private let hasOwnThread: Bool
 
     private var batch: [Work] = []

@@ -92,7 +92,7 @@ struct ConnectTests {
                 _ = StreamSocket.connect(to: silent.address, timeoutMs: 40, on: loop) { outcome.fulfil($0) }
             }
             #expect(code(await outcome.value) == .timedOut)
-            #expect((40..<900).contains(EventLoop.monotonicMs() - start))
+            #expect((40..<10_000).contains(EventLoop.monotonicMs() - start))
         }
     }
 

@@ -1,5 +1,4 @@
 import Glibc
-import Synchronization
 import Testing
 
 @testable import Net
@@ -60,8 +59,8 @@ struct StreamSocketTests {
     @Test func callbacksNeverRunInsideACall() async throws {
         try await withLoop { loop in
             let (socket, witness, raw) = try await makePair(on: loop)
-            raw.close()
             try await loop.run {
+                raw.close()
                 socket.send([1])
                 socket.close()
                 socket.close()

@@ -1,6 +1,5 @@
 import Foundation
 import Glibc
-import Synchronization
 
 @testable import Net
 
@@ -32,7 +31,7 @@ final class Promise<Value: Sendable>: Sendable {
         var waiting: [CheckedContinuation<Value, Never>] = []
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// Later calls change nothing.
     func fulfil(_ value: Value) {
@@ -60,7 +59,7 @@ final class Promise<Value: Sendable>: Sendable {
 
 /// Values that arrive one after the other, from any thread.
 final class Recorder<Value: Sendable>: Sendable {
-    private let values = Mutex<[Value]>([])
+    private let values = Lock<[Value]>([])
 
     func append(_ value: Value) {
         values.withLock { $0.append(value) }
@@ -73,7 +72,7 @@ final class Recorder<Value: Sendable>: Sendable {
 
 /// Everything a socket has reported.
 final class Witness: Sendable {
-    let bytes = Mutex<[UInt8]>([])
+    let bytes = Lock<[UInt8]>([])
     let closes = Recorder<CloseReason>()
     let closed = Promise<CloseReason>()
     let ended = Promise<Bool>()
@@ -106,7 +105,7 @@ final class Witness: Sendable {
 /// A blocking stream socket, the other end of what is tested.
 final class RawSocket: Sendable {
     let descriptor: Int32
-    private let isOpen = Mutex(true)
+    private let isOpen = Lock(true)
 
     init(_ descriptor: Int32) {
         self.descriptor = descriptor
