@@ -38,12 +38,12 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
 
     private let epoll: Descriptor
     private let wake: Descriptor
-    private let inbox = Mutex(Inbox())
+    private let inbox = Lock(Inbox())
     private let isSleeping = Atomic<Bool>(false)
     /// pthread_self of the loop's thread; 0 when there is none yet or it has ended.
     private let owner = Atomic<UInt>(0)
     private let timerSequence = Atomic<UInt64>(0)
-    private let thread = Mutex<pthread_t?>(nil)
+    private let thread = Lock<pthread_t?>(nil)
     private let hasOwnThread: Bool
 
     private var batch: [Work] = []
@@ -298,20 +298,4 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
         for timer in timers.removeAll() { _ = timer.takeBody() }
         owner.store(0, ordering: .releasing)
     }
-}
-
-/// What a descriptor can be ready for, as sets of bits (CPosix).
-enum Readiness {
-    static let readable = UInt32(STARLING_READABLE)
-    static let writable = UInt32(STARLING_WRITABLE)
-    static let failed = UInt32(STARLING_FAILED)
-    static let hungUp = UInt32(STARLING_HUNG_UP)
-}
-
-/// A descriptor's place in an event loop.
-struct Watch {
-    let descriptor: Int32
-    let token: UInt64
-    /// What is waited for; nil while it is out of the epoll set.
-    fileprivate(set) var events: UInt32?
 }

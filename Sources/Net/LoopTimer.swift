@@ -1,5 +1,3 @@
-internal import Synchronization
-
 /// A body that an ``EventLoop`` runs once at a given time, unless it is cancelled before.
 ///
 /// Letting go of the timer does not cancel it.
@@ -14,13 +12,13 @@ public final class LoopTimer: @unchecked Sendable {
     var heapIndex: Int?
 
     private let loop: EventLoop
-    private let body: Mutex<(@Sendable () -> Void)?>
+    private let body: Lock<(@Sendable () -> Void)?>
 
     init(loop: EventLoop, deadlineNs: UInt64, sequence: UInt64, body: @escaping @Sendable () -> Void) {
         self.loop = loop
         self.deadlineNs = deadlineNs
         self.sequence = sequence
-        self.body = Mutex(body)
+        self.body = Lock(body)
     }
 
     /// Called on the loop: the body never runs after this. Called elsewhere: it may be running right now.

@@ -1,5 +1,4 @@
 internal import Glibc
-internal import Synchronization
 
 /// Looks host names up without holding the loop up.
 ///
@@ -22,7 +21,7 @@ public enum Resolver {
         var waiting: [@Sendable () -> Void] = []
     }
 
-    private static let state = Mutex(State())
+    private static let state = Lock(State())
 
     /// Looks up the addresses of `host` (a name, or an address as text, which needs no look-up). `completion` runs on the
     /// loop exactly once, with at least one address in order of preference, without duplicates. From any thread.
@@ -60,10 +59,10 @@ public enum Resolver {
     /// A completion that can be taken only once.
     private final class Once: Sendable {
         typealias Completion = @Sendable (Result<[SocketAddress], NetError>) -> Void
-        private let completion: Mutex<Completion?>
+        private let completion: Lock<Completion?>
 
         init(_ completion: @escaping Completion) {
-            self.completion = Mutex(completion)
+            self.completion = Lock(completion)
         }
 
         var isPending: Bool {
@@ -126,9 +125,8 @@ public enum Resolver {
         var addresses: [SocketAddress] = []
         var next = unsafe list
         while let entry = unsafe next, addresses.count < addressesMax {
-            if let address = unsafe SocketAddress(entry.pointee.ai_addr)?.with(port: port), !addresses.contains(address) {
-                addresses.append(address)
-            }
+            let address = unsafe SocketAddress(entry.pointee.ai_addr)?.with(port: port)
+            if let address, !addresses.contains(address) { addresses.append(address) }
             unsafe next = entry.pointee.ai_next
         }
         return addresses.isEmpty ? .failure(NetError(.unknownHost, operation: "getaddrinfo")) : .success(addresses)

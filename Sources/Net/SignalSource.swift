@@ -18,7 +18,9 @@ public final class SignalSource: @unchecked Sendable {
 
     /// Takes over `signals` (SIGTERM …) until ``cancel()``. `onSignal` runs on the loop; several of one kind may arrive as
     /// one. Only on the loop. Throws `other` (EBUSY) when one of them has a source already.
-    public init(_ signals: [Int32], on loop: EventLoop, onSignal: @escaping @Sendable (_ signal: Int32) -> Void) throws(NetError) {
+    public init(
+        _ signals: [Int32], on loop: EventLoop, onSignal: @escaping @Sendable (_ signal: Int32) -> Void
+    ) throws(NetError) {
         loop.preconditionOnLoop()
         self.loop = loop
         self.signals = signals

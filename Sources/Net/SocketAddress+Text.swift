@@ -45,7 +45,9 @@ extension SocketAddress: CustomStringConvertible, LosslessStringConvertible {
 
     private static func ntop(_ family: Int32, _ bytes: [UInt8]) -> String {
         unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) { buffer in
-            guard let text = unsafe inet_ntop(family, bytes, buffer.baseAddress, socklen_t(buffer.count)) else { return "" }
+            guard let text = unsafe inet_ntop(family, bytes, buffer.baseAddress, socklen_t(buffer.count)) else {
+                return ""
+            }
             return unsafe String(cString: text)
         }
     }

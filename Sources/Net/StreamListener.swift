@@ -58,7 +58,8 @@ public final class StreamListener: @unchecked Sendable {
     ) throws(NetError) -> StreamListener {
         do throws(NetError) {
             return try tcp(.anyIPv6(port: port), on: loop, onAccept: onAccept)
-        } catch where error.code == .addressNotAvailable {
+        } catch {
+            guard error.code == .addressNotAvailable else { throw error }
             return try tcp(.anyIPv4(port: port), on: loop, onAccept: onAccept)
         }
     }

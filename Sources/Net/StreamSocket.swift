@@ -7,7 +7,7 @@ internal import Glibc
 /// `send` or `close` cannot re-enter their caller. An actor that runs on the loop enters itself with `assumeIsolated`.
 ///
 /// Bytes that arrive before ``onReceive`` is set wait in the kernel; nothing is lost by setting it late. An open socket is kept
-/// alive by its loop, so it has to be closed; after ``onClose`` all callbacks are released.
+/// alive by its loop, so it has to be closed; with ``onClose`` all callbacks are released, and later ones dropped.
 ///
 /// `@unchecked Sendable`: the state belongs to the loop's thread, which every public call checks.
 public final class StreamSocket: @unchecked Sendable {
@@ -28,16 +28,24 @@ public final class StreamSocket: @unchecked Sendable {
 
     /// What arrives, in order, never empty. While nil, nothing is read.
     public var onReceive: (@Sendable (_ bytes: [UInt8]) -> Void)? {
-        didSet { updateInterest() }
+        didSet {
+            if isCloseReported { onReceive = nil }
+            updateInterest()
+        }
     }
     /// The other side has finished sending but may still read. When set, the owner decides when to close; otherwise the
     /// socket closes by itself after sending what is queued.
-    public var onEnd: (@Sendable () -> Void)?
+    public var onEnd: (@Sendable () -> Void)? {
+        didSet { if isCloseReported { onEnd = nil } }
+    }
     /// Everything queued has been handed to the kernel, after something had to wait.
-    public var onDrained: (@Sendable () -> Void)?
+    public var onDrained: (@Sendable () -> Void)? {
+        didSet { if isCloseReported { onDrained = nil } }
+    }
     /// The socket is closed. Called exactly once, whoever closed it, and last of all callbacks; when set after the fact, soon after.
     public var onClose: (@Sendable (_ reason: CloseReason) -> Void)? {
         didSet {
+            if isCloseReported { onClose = nil }
             if closeReason != nil, onClose != nil { reportClose() }
         }
     }
@@ -274,12 +282,16 @@ public final class StreamSocket: @unchecked Sendable {
         loop.execute { [self] in
             guard !isCloseReported, let closeReason, let onClose else { return }
             isCloseReported = true
-            self.onReceive = nil
-            self.onEnd = nil
-            self.onDrained = nil
-            self.onClose = nil
+            releaseCallbacks()
             onClose(closeReason)
         }
+    }
+
+    private func releaseCallbacks() {
+        onReceive = nil
+        onEnd = nil
+        onDrained = nil
+        onClose = nil
     }
 
     // MARK: Readiness

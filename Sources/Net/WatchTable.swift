@@ -48,7 +48,9 @@ struct WatchTable {
 
     private func index(of token: UInt64) -> Int? {
         let index = Int(UInt32(truncatingIfNeeded: token))
-        guard index < slots.count, slots[index].generation == UInt32(truncatingIfNeeded: token >> 32) else { return nil }
+        guard index < slots.count, slots[index].generation == UInt32(truncatingIfNeeded: token >> 32) else {
+            return nil
+        }
         return index
     }
 }
