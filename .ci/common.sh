@@ -62,6 +62,14 @@ progress() {
     fi
 }
 
+# limited SECONDS COMMAND...: in the terminal's process group Ctrl-C reaches the command; elsewhere the limit has to end
+# its children too.
+limited() {
+    local foreground=()
+    if [ -t 1 ]; then foreground=(--foreground); fi
+    timeout "${foreground[@]}" -k 20 "$@"
+}
+
 # All that a build warns about, but what the linker says: of the C library's mktemp, of the sanitizers' own symbols.
 warnings_in() {
     grep -E '(^|[: ])warning: ' "$1" | grep -vE '(^|/)(ld|ld\.gold|ld\.lld): |the use of .mktemp. is dangerous'
@@ -108,15 +116,13 @@ failures_in() {
 }
 
 # run_tests NAME SECONDS ARGUMENT...: tests that are built already. Prints the counts, and of failures what was said.
-# Appends "NAME PASSED FAILED SKIPPED" to $STARLING_COUNTS where that is set. False if a test failed or was skipped.
+# Appends "NAME PASSED FAILED SKIPPED" to $STARLING_COUNTS where that is set. False if a test failed, was skipped, or none ran.
 run_tests() {
-    local name=$1 limit=$2 log=$logs/test-$1.log begun=$SECONDS status=0 passed failed skipped ended foreground=()
+    local name=$1 limit=$2 log=$logs/test-$1.log begun=$SECONDS status=0 passed failed skipped ended
     shift 2
     mkdir -p "$logs"
-    # In the terminal's process group Ctrl-C reaches the tests; elsewhere the limit has to end their children too.
-    if [ -t 1 ]; then foreground=(--foreground); fi
     # shellcheck disable=SC2086 # a prefix of several words
-    timeout "${foreground[@]}" -k 10 "$limit" ${run_tests_as:-} swift test --skip-build --disable-xctest "$@" \
+    limited "$limit" ${run_tests_as:-} swift test --skip-build --disable-xctest "$@" \
         2>&1 </dev/null | tee "$log" | progress || status=$?
     read -r passed failed skipped ended < <(read_counts "$log")
     if [ "$status" -ne 0 ] && [ "$failed" -eq 0 ]; then failed=1; fi
@@ -128,6 +134,10 @@ run_tests() {
         echo "all of the output is in $log"
     fi
     if [ "$skipped" -gt 0 ]; then grep -E '^➜ Test .* skipped' "$log" || true; fi
+    if [ $((passed + failed + skipped)) -eq 0 ]; then
+        echo "no test is named as asked: $*"
+        failed=1
+    fi
     say "$name tests: $passed passed, $failed failed, $skipped skipped ($((SECONDS - begun)) s)"
     [ "$failed" -eq 0 ] && [ "$skipped" -eq 0 ]
 }
