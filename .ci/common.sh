@@ -82,6 +82,9 @@ quiet_build() {
     mkdir -p "$logs"
     if ! swift build "$@" 2>&1 </dev/null | tee "$log" | progress; then
         grep -vE '^(\[[0-9]+/[0-9]+\]|Building for)' "$log" | head -n 200 >&2 || true
+        local lock
+        lock=$(sed -n 's/^error: invalid access to \(.*\.lock\)$/\1/p' "$log")
+        [ -z "$lock" ] || die "another user built here before" "As root: rm $lock; chown -R $(id -un) $PWD/.build"
         die "the build ($name) failed; all of its output is in $log"
     fi
     if warnings_in "$log" >&2; then
@@ -115,15 +118,16 @@ failures_in() {
          { shown = 0 }' "$1" | head -n 200
 }
 
+test_command=(swift test --skip-build --disable-xctest)
+
 # run_tests NAME SECONDS ARGUMENT...: tests that are built already. Prints the counts, and of failures what was said.
-# Appends "NAME PASSED FAILED SKIPPED" to $STARLING_COUNTS where that is set. False if a test failed, was skipped, or none ran.
+# Appends "NAME PASSED FAILED SKIPPED" to $STARLING_COUNTS where that is set. False if a test failed or was skipped, or
+# if none ran.
 run_tests() {
     local name=$1 limit=$2 log=$logs/test-$1.log begun=$SECONDS status=0 passed failed skipped ended
     shift 2
     mkdir -p "$logs"
-    # shellcheck disable=SC2086 # a prefix of several words
-    limited "$limit" ${run_tests_as:-} swift test --skip-build --disable-xctest "$@" \
-        2>&1 </dev/null | tee "$log" | progress || status=$?
+    limited "$limit" "${test_command[@]}" "$@" 2>&1 </dev/null | tee "$log" | progress || status=$?
     read -r passed failed skipped ended < <(read_counts "$log")
     if [ "$status" -ne 0 ] && [ "$failed" -eq 0 ]; then failed=1; fi
     if [ -n "${STARLING_COUNTS:-}" ]; then echo "$name $passed $failed $skipped" >>"$STARLING_COUNTS"; fi
@@ -135,6 +139,7 @@ run_tests() {
     fi
     if [ "$skipped" -gt 0 ]; then grep -E '^➜ Test .* skipped' "$log" || true; fi
     if [ $((passed + failed + skipped)) -eq 0 ]; then
+        # A filter that fits nothing would otherwise look like success.
         echo "no test is named as asked: $*"
         failed=1
     fi
