@@ -75,8 +75,8 @@ private func feedOpener(commands: ArraySlice<UInt8>, pieceSize: Int) {
         rest = rest.dropFirst(3)
         let number = Int(command[1]) << 8 | Int(command[2])
         if command[0] % 5 == 0 {
-            // Up to 130 KB, so that messages of several frames are among them.
-            let message = [UInt8](repeating: command[2], count: number * 2)
+            // Most are short, for speed; some need several frames.
+            let message = [UInt8](repeating: command[2], count: command[2] == 0 ? number * 2 : number % 300)
             guard let frames = try? link.sealer.seal(message) else { preconditionFailure("sealing failed") }
             sealed.append(message)
             stream += frames
