@@ -31,7 +31,8 @@ let package = Package(
         .target(
             name: "Node",
             dependencies: [
-                "CBOR", "CPosix", "Chat", "ControlAPI", "Discovery", "Net", "Replication", "Seal", "Store", "Tree", "Wire",
+                "CBOR", "CPosix", "Chat", "ControlAPI", "Discovery", "Net", "Replication", "Seal", "Store", "Tree",
+                "Wire",
             ]),
         .target(name: "CommandLineKit"),
         .executableTarget(name: "starlingd", dependencies: ["CommandLineKit", "Net", "Node"]),
@@ -39,7 +40,8 @@ let package = Package(
             name: "starling", dependencies: ["CPosix", "CommandLineKit", "ControlAPI", "ControlClient"]),
         .target(name: "Simulation", dependencies: ["Replication", "Seal", "Store", "Tree", "Wire"]),
         .executableTarget(
-            name: "starling-bench", dependencies: ["CPosix", "ControlAPI", "ControlClient", "Node", "Seal", "Store", "Tree"]),
+            name: "starling-bench",
+            dependencies: ["CPosix", "ControlAPI", "ControlClient", "Node", "Seal", "Store", "Tree"]),
 
         .testTarget(name: "CBORTests", dependencies: ["CBOR"]),
         .testTarget(name: "SealTests", dependencies: ["Seal"], resources: [.copy("Vectors")]),
@@ -62,6 +64,15 @@ let package = Package(
         .testTarget(name: "HouseRulesTests"),
     ]
 )
+
+// Fuzz targets link against libFuzzer's main, so they exist only for `make fuzz`, which builds them on their own.
+if Context.environment["STARLING_FUZZ"] != nil {
+    package.targets += [
+        .executableTarget(name: "fuzz-cbor", dependencies: ["CBOR"]),
+        .executableTarget(name: "fuzz-frames", dependencies: ["Seal"]),
+        .executableTarget(name: "fuzz-jsonrpc", dependencies: ["ControlAPI"]),
+    ]
+}
 
 // One set of settings for every Swift target, so that none can fall behind.
 for target in package.targets where target.type != .system && target.name != "CPosix" {

@@ -1,0 +1,89 @@
+import Testing
+
+/// Each rule against something that breaks it: a rule that cannot fail is none.
+@Suite struct RulesCanFailTests {
+    @Test(arguments: Rule.all) func ruleFindsItsOffenceAndNothingElse(_ rule: Rule) {
+        for path in ["Sources/Tree/A.swift", "Tests/TreeTests/A.swift"] where rule.applies(path) {
+            let offences = rule.violations(path: path, text: "let before = 1\n" + rule.offence)
+            #expect(offences == ["\(path):2: \(rule.name)"])
+            #expect(rule.violations(path: path, text: rule.innocent) == [])
+        }
+        #expect(rule.applies("Sources/Tree/A.swift") || rule.applies("Tests/TreeTests/A.swift"))
+    }
+
+    @Test func programsMayPrint() throws {
+        let rule = try #require(Rule.all.first { $0.name.hasPrefix("print") })
+        #expect(rule.violations(path: "Sources/starling/A.swift", text: rule.offence) == [])
+    }
+
+    static let sources: [(source: String, code: String)] = [
+        ("a // b\nc", "a     \nc"),
+        ("a /* b /* c */ d */ e", "a                   e"),
+        (#"f("a! \(g("b!") + c) d")"#, ##"f("     g("  ") + c   ")"##),
+        ("#\"a\"b\\(c!)\"#!", "#\"        \"#!"),
+        ("\"\"\"\na\"!\n\"\"\"!", "\"\"\"\n   \n\"\"\"!"),
+        ("\"open!\nlet a = b!", "\"     \nlet a = b!"),
+    ]
+
+    @Test(arguments: sources) func commentsAndStringsAreBlanked(_ pair: (source: String, code: String)) {
+        #expect(SwiftCode(pair.source).text == pair.code)
+    }
+
+    private static let declared: [String: Set<String>] = [
+        "Tree": ["CBOR", "Seal"], "Seal": ["CSodium"], "CBOR": ["Tree"], "Store": ["Simulation"],
+        "TreeTests": ["Tree"],
+    ]
+
+    static let offences: [(path: String, text: String, says: String)] = [
+        ("Sources/CBOR/A.swift", "internal import Tree", "CBOR stands below Tree"),
+        ("Sources/Tree/A.swift", "public import struct Wire.Message", "does not declare that Tree depends on Wire"),
+        ("Sources/Seal/A.swift", "public import CSodium", "public import of CSodium"),
+        ("Sources/Tree/A.swift", "import Foundation", "Foundation is no module"),
+        ("Sources/Store/A.swift", "import Simulation", "Simulation is not shipped"),
+        ("Tests/TreeTests/A.swift", "@testable import Seal", "does not declare that TreeTests depends on Seal"),
+        ("Tests/TreeTests/A.swift", "import XCTest", "XCTest is no module"),
+    ]
+
+    @Test(arguments: offences) func wrongImportIsFound(_ offence: (path: String, text: String, says: String)) throws {
+        let found = Layers.violations(path: offence.path, text: offence.text, declared: Self.declared)
+        #expect(found.contains { $0.contains(offence.says) }, "\(found)")
+    }
+
+    @Test func rightImportsPass() {
+        let text = "public import CBOR\ninternal import Seal\nimport Glibc // import Foundation\nlet a = \"import b\""
+        #expect(Layers.violations(path: "Sources/Tree/A.swift", text: text, declared: Self.declared) == [])
+    }
+
+    @Test func manifestIsRead() {
+        let manifest = Manifest(
+            """
+            targets: [
+                .systemLibrary(name: "A", path: "Sources/A"),
+                .target(
+                    name: "B",
+                    dependencies: [
+                        "A", "C",
+                    ]),
+                .testTarget(name: "D", dependencies: ["B"], resources: [.copy("Vectors")]),
+                .testTarget(name: "E"),
+            ]
+            )
+            """)
+        #expect(manifest.order == ["A", "B", "D", "E"])
+        #expect(manifest.dependencies == ["A": [], "B": ["A", "C"], "D": ["B"], "E": []])
+        #expect(Layers.reach(of: "D", manifest.dependencies) == ["A", "B", "C"])
+    }
+
+    @Test func longFilesAndFunctionsAreFound() {
+        let long = String(repeating: "\n", count: Lengths.fileLinesMax + 1)
+        #expect(Lengths.violations(path: "a.swift", text: long).count == 1)
+        let body = String(repeating: "if a { b() }\n", count: Lengths.functionLinesMax)
+        let function = "struct A {\ninit(\na: Int\n) {\n\(body)}\nfunc c() {}\n}\n"
+        #expect(Lengths.violations(path: "a.swift", text: function) == ["a.swift:2: a function of 72 lines"])
+        #expect(Lengths.violations(path: "a.swift", text: "func d() {\n}\n") == [])
+    }
+
+    @Test func strangersAtTheTopAreFound() {
+        #expect(HouseRulesTests.strangers(in: ["Sources", ".ci", "Makefile", "notes.txt"]) == ["notes.txt"])
+    }
+}
