@@ -9,11 +9,7 @@ public enum MerkleTree {
         return BLAKE2b.hash(input)
     }
 
-<<<<<<< HEAD
     /// The hash of a node over two subtrees.
-=======
-    /// The hash of an inner node.
->>>>>>> 35ef5cf3116adefd538a1cd3caf1332dfc0b0c71
     public static func node(_ left: Bytes32, _ right: Bytes32) -> Bytes32 {
         var input: [UInt8] = [1]
         input.reserveCapacity(65)
