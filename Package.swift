@@ -50,7 +50,8 @@ let package = Package(
         .testTarget(
             name: "ReplicationTests", dependencies: ["Replication", "Seal", "Simulation", "Store", "Tree", "Wire"]),
         .testTarget(name: "ChatTests", dependencies: ["Chat", "Seal", "Tree"]),
-        .testTarget(name: "StoreTests", dependencies: ["Seal", "Store", "Tree"]),
+        .executableTarget(name: "store-writer", dependencies: ["Seal", "Store", "Tree"], path: "Tests/StoreWriter"),
+        .testTarget(name: "StoreTests", dependencies: ["Seal", "Store", "Tree", "store-writer"]),
         .testTarget(name: "DiscoveryTests", dependencies: ["Discovery", "Lab"]),
         .testTarget(name: "NetTests", dependencies: ["CPosix", "Net"]),
         .testTarget(name: "ControlAPITests", dependencies: ["ControlAPI", "Tree"]),

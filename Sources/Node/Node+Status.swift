@@ -28,8 +28,8 @@ extension Node {
                 PeerRow(
                     uid: UID.text(peer), name: try displayName(of: peer),
                     address: link.socket.peerAddress.map { "\($0)" } ?? "", state: .connected,
-                    rttMs: report?.rttMs.map(Double.init), skewMs: report?.skewMs,
-                    lacks: report?.lacks.map(Int64.init), ahead: report?.ahead.map(Int64.init)))
+                    rttMs: report?.rttMs.map { Double($0) }, skewMs: report?.skewMs,
+                    lacks: report?.lacks.map { Int64($0) }, ahead: report?.ahead.map { Int64($0) }))
         }
         for candidate in dialer.candidates.values.sorted(by: { "\($0.address)" < "\($1.address)" }) {
             if let node = candidate.node, connected.contains(node) { continue }

@@ -162,14 +162,9 @@ extension DatabaseStore: Tables {
 
     /// All ids that begin with the eight bytes of a reference.
     func idRange(_ reference: EntryReference) -> (lower: SQLValue, upper: SQLValue) {
-        let prefix = reference.prefixBytes
+        let prefix = stride(from: UInt64(56), through: 0, by: -8).map { shift in
+            UInt8(truncatingIfNeeded: reference.idPrefix >> shift)
+        }
         return (.blob(prefix), .blob(prefix + [UInt8](repeating: 0xFF, count: 24)))
-    }
-}
-
-extension EntryReference {
-    /// The eight bytes in order.
-    var prefixBytes: [UInt8] {
-        stride(from: UInt64(56), through: 0, by: -8).map { UInt8(truncatingIfNeeded: idPrefix >> $0) }
     }
 }

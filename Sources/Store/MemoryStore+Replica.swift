@@ -25,7 +25,7 @@ extension MemoryStore {
     public func references(in bucket: TimeBucket, after: EntryReference?, limit: Int) -> [EntryReference] {
         var range = timeRange(bucket)
         if let after, after.hlc >= bucket.lowerBound {
-            let first = timeIndex(after.hlc, Bytes32(after.prefixBytes + [UInt8](repeating: 0xFF, count: 24)) ?? .zero)
+            let first = timeIndex(after) + items(after).count
             range = min(first, range.upperBound)..<range.upperBound
         }
         return timed[range].prefix(limit).map(\.entry.reference)
@@ -45,7 +45,6 @@ extension MemoryStore {
 
     /// The entries that a reference names.
     func items(_ reference: EntryReference) -> ArraySlice<Item> {
-        guard let lowest = Bytes32(reference.prefixBytes + [UInt8](repeating: 0, count: 24)) else { return [] }
-        return timed[timeIndex(reference.hlc, lowest)...].prefix { $0.entry.reference == reference }
+        timed[timeIndex(reference)...].prefix { $0.entry.reference == reference }
     }
 }

@@ -46,8 +46,9 @@ public final class MemoryStore: NodeStore {
 
     public func commit(_ bundles: [Bundle], heldAfter: HLC) throws -> CommitResult {
         // There is no transaction to take back, so nothing begins before everything is known to fit.
-        for bundle in bundles where bundle.root == nil || (bundle.count == 1 && bundle.leaves.count != 1) {
-            throw StoreError(.unverifiedBundle)
+        for bundle in bundles {
+            let fits = bundle.count == 1 ? bundle.isSingle : bundle.root != nil
+            guard fits else { throw StoreError(.unverifiedBundle) }
         }
         var merger = Merger(self, killsMax: Self.transactionEntriesMax)
         for bundle in bundles { try merger.commit(bundle, heldAfter: heldAfter) }
@@ -131,6 +132,11 @@ public final class MemoryStore: NodeStore {
             let entry = timed[index].entry
             return entry.hlc != hlc ? entry.hlc < hlc : entry.id < id
         }
+    }
+
+    /// Index of the first entry that is not before a reference.
+    func timeIndex(_ reference: EntryReference) -> Int {
+        partition(timed.count) { timed[$0].entry.reference < reference }
     }
 
     func timeIndex(after hlc: HLC) -> Int { partition(timed.count) { !(hlc < timed[$0].entry.hlc) } }

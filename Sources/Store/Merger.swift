@@ -5,8 +5,8 @@ internal import Tree
 ///
 /// An entry is dead if and only if an entry with a greater stamp stands at the same path or at an ancestor of it. Changes to
 /// digests and proofs are gathered and written once, by ``finish()``.
-struct Merger<Storage: Tables> {
-    let storage: Storage
+struct Merger {
+    let storage: any Tables
     private(set) var result = CommitResult()
     private var digests: [TimeBucket: DigestChange] = [:]
     private var touched: [Int64: TouchedBundle] = [:]
@@ -16,9 +16,12 @@ struct Merger<Storage: Tables> {
     private struct TouchedBundle {
         let stored: [Span: Bytes32]
         var proofs: ProofSet
+        /// Hashes that came with transfers and deaths since the first transfer; nil while entries have only died. Until the
+        /// end the proofs may cover leaves that have just arrived, so nothing is joined before.
+        var gained: [Span: Bytes32]?
     }
 
-    init(_ storage: Storage, killsMax: Int) {
+    init(_ storage: any Tables, killsMax: Int) {
         self.storage = storage
         killBudget = killsMax
     }
@@ -29,8 +32,12 @@ struct Merger<Storage: Tables> {
             if let change = digests[bucket] { try storage.change(bucket, by: change) }
         }
         for id in touched.keys.sorted() {
-            guard let bundle = touched[id] else { continue }
+            guard var bundle = touched[id] else { continue }
             if try storage.hasLeaves(bundle: id) {
+                if let gained = bundle.gained {
+                    let present = try storage.leaves(ofBundle: id).map(\.index)
+                    bundle.proofs.complete(with: gained, present: present)
+                }
                 try storage.replaceProofs(ofBundle: id, bundle.stored, by: bundle.proofs.hashes)
             } else {
                 try storage.removeBundle(id)
@@ -44,10 +51,7 @@ struct Merger<Storage: Tables> {
 
     mutating func commit(_ bundle: Bundle, heldAfter: HLC) throws {
         if bundle.count == 1 {
-            guard let leaf = bundle.leaves.first, bundle.leaves.count == 1, bundle.omitted.isEmpty, leaf.index == 0
-            else {
-                throw StoreError(.unverifiedBundle)
-            }
+            guard bundle.isSingle, let leaf = bundle.leaves.first else { throw StoreError(.unverifiedBundle) }
             _ = try commit(leaf.entry, heldAfter: heldAfter) { _ in .single(bundle.signature) }
             return
         }
@@ -68,8 +72,7 @@ struct Merger<Storage: Tables> {
             if !isStored { known[Span(start: leaf.index, count: 1)] = MerkleTree.leaf(leaf.entry.id) }
         }
         guard let stored else { return }
-        let present = try storage.leaves(ofBundle: stored).map(\.index)
-        touched[stored]?.proofs.complete(with: known, present: present)
+        touched[stored]?.gained?.merge(known) { first, _ in first }
     }
 
     /// Judges one entry and stores it unless it is dead or known; returns whether it was stored.
@@ -183,7 +186,11 @@ struct Merger<Storage: Tables> {
         }
         guard let (bundle, leaf) = record.bundle else { return }
         try touch(bundle, count: nil)
-        touched[bundle]?.proofs.leafDied(leaf, id: record.stamp.id)
+        if touched[bundle]?.gained == nil {
+            touched[bundle]?.proofs.leafDied(leaf, id: record.stamp.id)
+        } else {
+            touched[bundle]?.gained?[Span(start: leaf, count: 1)] = MerkleTree.leaf(record.stamp.id)
+        }
     }
 
     private mutating func count(_ hlc: HLC, _ body: (inout DigestChange) -> Void) {
@@ -198,6 +205,7 @@ struct Merger<Storage: Tables> {
     private mutating func open(_ head: BundleHead) throws -> Int64 {
         let id = try storage.bundle(root: head.root) ?? storage.addBundle(head)
         try touch(id, count: head.count)
+        if touched[id]?.gained == nil { touched[id]?.gained = [:] }
         return id
     }
 
@@ -207,4 +215,9 @@ struct Merger<Storage: Tables> {
         let count = try count ?? storage.head(ofBundle: bundle).count
         touched[bundle] = TouchedBundle(stored: stored, proofs: ProofSet(count: count, hashes: stored))
     }
+}
+
+extension Bundle {
+    /// Whether it is what a bundle of one entry has to be.
+    var isSingle: Bool { count == 1 && leaves.count == 1 && leaves[0].index == 0 && omitted.isEmpty }
 }

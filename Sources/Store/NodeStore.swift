@@ -4,7 +4,7 @@ public import Tree
 /// Everything a node keeps: the tree's entries, and beside them what it remembers for itself alone.
 ///
 /// Not sendable: a store belongs to its node's actor. ``DatabaseStore`` keeps it in a file, ``MemoryStore`` in memory.
-public protocol NodeStore: EntryStore {
+public protocol NodeStore: AnyObject, EntryStore {
     /// Entries here, live and held, including dead ones that wait for `sweep`.
     var entryCount: Int { get throws }
     /// Entries kept for later because they lie too far in the future.

@@ -52,7 +52,9 @@ public struct Path: Sendable, Hashable, CustomStringConvertible {
 
     /// Whether this is `other` or an ancestor of it.
     public func contains(_ other: Path) -> Bool {
-        keys.count <= other.keys.count && zip(keys, other.keys).allSatisfy(==)
+        guard keys.count <= other.keys.count else { return false }
+        for index in keys.indices where keys[index] != other.keys[index] { return false }
+        return true
     }
 
     public var description: String { keys.map(\.text).joined(separator: "/") }

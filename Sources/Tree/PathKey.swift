@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// A path as bytes whose order is the tree's own: a parent before its children, children in Firebase's order, and every
 /// subtree one contiguous range. Stores index entries by it.
 ///
@@ -81,5 +83,9 @@ public struct PathKey: Sendable, Hashable, Comparable {
 
     public func isPrefix(of other: PathKey) -> Bool { other.bytes.starts(with: bytes) }
 
-    public static func < (a: PathKey, b: PathKey) -> Bool { a.bytes.lexicographicallyPrecedes(b.bytes) }
+    public static func < (a: PathKey, b: PathKey) -> Bool {
+        let common = min(a.bytes.count, b.bytes.count)
+        let order = unsafe memcmp(a.bytes, b.bytes, common)
+        return order != 0 ? order < 0 : a.bytes.count < b.bytes.count
+    }
 }

@@ -38,12 +38,12 @@ public struct TreeView {
     ) throws -> Value {
         var value = base.value
         var size = 0
-        // Entries come parents first; the stack holds the greatest stamp on the way down to the current one.
-        var stack: [(depth: Int, stamp: Stamp)] = base.stamp.map { [(path.depth, $0)] } ?? []
+        // Entries come parents first; the stack holds those above the current one, the last with the greatest stamp.
+        var stack: [(path: Path, stamp: Stamp)] = base.stamp.map { [(path, $0)] } ?? []
         try reader.scan(from: lower, to: upper, descending: false) { entry in
-            while let last = stack.last, last.depth >= entry.path.depth, last.depth > path.depth { stack.removeLast() }
+            while let last = stack.last, !last.path.contains(entry.path) { stack.removeLast() }
             if let last = stack.last, entry.stamp < last.stamp { return true }
-            stack.append((entry.path.depth, entry.stamp))
+            stack.append((entry.path, entry.stamp))
             guard entry.kind == Entry.set else { return true }
             size += entry.value.approximateSize
             guard size <= sizeMax else { throw ReadError.tooLarge }

@@ -1,3 +1,6 @@
+// Debug builds call libm for conversions of doubles; importing it is what links it.
+internal import Glibc
+
 /// A JSON value as the tree keeps it.
 ///
 /// Values made through ``ObjectValue`` and ``number(_:)`` are normalised: no null and no empty object inside an object,
