@@ -9,11 +9,7 @@ public enum MerkleTree {
         return BLAKE2b.hash(input)
     }
 
-<<<<<<< HEAD
     /// The hash of an inner node.
-=======
-    /// The hash of a node over two subtrees.
->>>>>>> d67f4c3373e75045255bde06dd70484757806965
     public static func node(_ left: Bytes32, _ right: Bytes32) -> Bytes32 {
         var input: [UInt8] = [1]
         input.reserveCapacity(65)
