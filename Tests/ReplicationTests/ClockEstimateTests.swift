@@ -1,0 +1,52 @@
+import Replication
+import Testing
+
+@Suite struct ClockEstimateTests {
+    private let buildMs: UInt64 = 1_000_000_000_000
+    private let hourMs: UInt64 = 3_600_000
+
+    private func sample(_ clockMs: UInt64, _ synchronised: Bool = false, highWater: UInt64 = 0)
+        -> ClockEstimate.Sample
+    {
+        ClockEstimate.Sample(clockMs: clockMs, isSynchronised: synchronised, highWaterMs: highWater)
+    }
+
+    @Test func theMedianCounts() {
+        var estimate = ClockEstimate(buildMs: buildMs)
+        let own = buildMs + hourMs
+        estimate.update(own: sample(own), peers: [sample(own + 50), sample(own + 900 * hourMs)], nowMs: 0)
+        #expect(estimate.workspaceMs(ownClockMs: own, nowMs: 0) == own + 50)
+    }
+
+    @Test func aSynchronisedClockOutweighsThree() {
+        var estimate = ClockEstimate(buildMs: buildMs)
+        let own = buildMs + hourMs
+        estimate.update(
+            own: sample(own), peers: [sample(own), sample(own), sample(own + 5000, true)], nowMs: 0)
+        #expect(estimate.workspaceMs(ownClockMs: own, nowMs: 0) == own + 5000)
+    }
+
+    /// A clock before the build date, or far behind what its owner has applied, is broken and does not count.
+    @Test func brokenClocksDoNotCount() {
+        var estimate = ClockEstimate(buildMs: buildMs)
+        let right = buildMs + 1000 * hourMs
+        estimate.update(
+            own: sample(5000), peers: [sample(right), sample(right - 200 * hourMs, highWater: right)], nowMs: 0)
+        // The sample with content behind its own high-water mark is out; of the rest, those without content while
+        // another has some are out too, so the greatest of what this node knows itself is left.
+        #expect(estimate.workspaceMs(ownClockMs: 5000, nowMs: 0) == buildMs)
+        var other = ClockEstimate(buildMs: buildMs)
+        other.update(own: sample(5000), peers: [sample(right, highWater: right)], nowMs: 0)
+        #expect(other.workspaceMs(ownClockMs: 5000, nowMs: 0) == right)
+    }
+
+    @Test func timeNeverStepsBack() {
+        var estimate = ClockEstimate(buildMs: buildMs)
+        let own = buildMs + hourMs
+        estimate.update(own: sample(own), peers: [sample(own + 10_000, true)], nowMs: 0)
+        let before = estimate.workspaceMs(ownClockMs: own, nowMs: 0)
+        estimate.update(own: sample(own + 1000, true), peers: [], nowMs: 1000)
+        let after = estimate.workspaceMs(ownClockMs: own + 1000, nowMs: 1000)
+        #expect(after >= before)
+    }
+}
