@@ -16,7 +16,7 @@ import Tree
     @Test func deniedEntriesTakeNoGoodOnesWithThem() throws {
         let stolen = AutoID(hlc: HLC(ms: 1000), author: victim.publicKey)
         let entries = [
-            try entry("apps/a", 5000), try entry("channels/---------lunchlunchlu/messages/\(stolen)/text", 5001),
+            try entry("apps/a", 5000), try entry("channels/---------lunchlunchlun/messages/\(stolen)/text", 5001),
             try entry("apps/b", 5002), try entry("users/\(UID.text(victim.publicKey))/displayName", 5003),
             try entry("apps/c", 5004),
         ]

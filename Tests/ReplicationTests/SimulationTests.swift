@@ -1,6 +1,7 @@
 import Replication
 import Seal
 import Simulation
+import Store
 import Testing
 import Tree
 import Wire
@@ -11,7 +12,7 @@ private func path(_ text: String) throws -> Path { try Path(parsing: text) }
     /// A chat message's path in a push-ID channel that anybody may write.
     private func message(_ simulation: Simulation, _ node: Int) throws -> Path {
         let key = try #require(simulation.newKey(node))
-        return try path("channels/---------lunchlunchlu/messages/\(key)")
+        return try path("channels/---------lunchlunchlun/messages/\(key)")
     }
 
     @Test func aMessageReachesEverybodyAtOnce() throws {
@@ -68,7 +69,7 @@ private func path(_ text: String) throws -> Path { try Path(parsing: text) }
 
     @Test func concurrentEditsEndWithTheLaterStamp() throws {
         let simulation = Simulation(nodes: 2, seed: 4)
-        let topic = try path("channels/---------lunchlunchlu/topic")
+        let topic = try path("channels/---------lunchlunchlun/topic")
         try simulation.write(0, [(topic, .string("first"))])
         simulation.run(forMs: 5000)
         try simulation.write(1, [(topic, .string("second"))])
@@ -115,7 +116,7 @@ private func path(_ text: String) throws -> Path { try Path(parsing: text) }
             #expect(try node.value(at: .root) == first, "seed \(seed)")
             #expect(node.refusedCount == 0, "seed \(seed)")
             var recount = BucketDigest.empty
-            try node.store.scan(
+            node.store.scan(
                 from: PathKey(bytes: []), to: PathKey(bytes: [0xFF]), descending: false
             ) { entry in
                 recount.add(entry.id)
@@ -152,7 +153,7 @@ private func path(_ text: String) throws -> Path { try Path(parsing: text) }
 
 @Suite struct SoftStateSimulationTests {
     private func typing(_ node: SimulatedNode) throws -> Path {
-        try Path(parsing: "channels/---------lunchlunchlu/typingIndicator/\(UID.text(node.author))")
+        try Path(parsing: "channels/---------lunchlunchlun/typingIndicator/\(UID.text(node.author))")
     }
 
     private func sees(_ observer: SimulatedNode, _ typist: SimulatedNode) throws -> Bool {
@@ -195,7 +196,7 @@ private func path(_ text: String) throws -> Path { try Path(parsing: text) }
         simulation.feed(typist, .setSoft(try typing(typist), .bool(true), ttlMs: 6000, isRefreshed: true))
         simulation.run(forMs: 500)
         let key = try #require(simulation.newKey(0))
-        let message = try Path(parsing: "channels/---------lunchlunchlu/messages/\(key)")
+        let message = try Path(parsing: "channels/---------lunchlunchlun/messages/\(key)")
         try simulation.write(0, [(message, .string("done"))])
         #expect(try simulation.run(atMostMs: 200) { try !sees(simulation.nodes[1], typist) })
         simulation.run(forMs: 10_000)
