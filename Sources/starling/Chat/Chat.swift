@@ -1,0 +1,3 @@
+enum Chat {
+    static func run(_ session: Session) throws {}
+}
