@@ -13,7 +13,7 @@ enum CommandLineProgram {
             case .version:
                 output.text("starling \(StarlingVersion.current)\n")
             case .run(let invocation):
-                let session = try Session(invocation, output)
+                let session = Session(invocation, output)
                 try StarlingProgram.run(session)
             }
             output.flush()

@@ -5,14 +5,17 @@ internal import ControlClient
 /// One run of a command: what was asked, where the daemon is, where the output goes.
 final class Session {
     let invocation: Invocation
-    let places: SocketPlaces
     let output: Output
     private var connected: ControlClient?
 
-    init(_ invocation: Invocation, _ output: Output) throws {
+    init(_ invocation: Invocation, _ output: Output) {
         self.invocation = invocation
         self.output = output
-        places = try SocketPlaces(home: invocation.value("home"), .ofProcess())
+    }
+
+    /// Where the daemon is.
+    var places: SocketPlaces {
+        get throws { try SocketPlaces(home: invocation.value("home"), .ofProcess()) }
     }
 
     /// Whether the output is one JSON object a line.
@@ -21,7 +24,7 @@ final class Session {
     /// The connection to the daemon, made when it is first needed.
     func client() throws -> ControlClient {
         if let connected { return connected }
-        let client = try ControlClient.connect(places)
+        let client = try ControlClient.connect(try places)
         connected = client
         return client
     }

@@ -37,7 +37,7 @@ enum Channels {
         }
     }
 
-    private static func add(_ row: ChannelRow, to table: inout Table, _ output: Output) {
+    static func add(_ row: ChannelRow, to table: inout Table, _ output: Output) {
         let unread = row.unread > 0 ? "\(row.unread) new" : ""
         table.add(
             .init("#" + Escaper.escape(row.name)) { output.styled($0, row.unread > 0 ? .bold : .cyan) },

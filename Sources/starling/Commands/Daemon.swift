@@ -37,10 +37,11 @@ enum Daemon {
             }
             return
         }
-        let version = try launch(session.places, session.invocation.rest("ARGUMENT")).hello.version
+        let places = try session.places
+        let version = try launch(places, session.invocation.rest("ARGUMENT")).hello.version
         session.print(["version": .string(version), "started": true]) {
             session.output.line(
-                "starlingd \(Escaper.escape(version)) runs; its log is \(Escaper.escape(session.places.log))")
+                "starlingd \(Escaper.escape(version)) runs; its log is \(Escaper.escape(places.log))")
         }
     }
 
@@ -57,20 +58,27 @@ enum Daemon {
 
     /// A connection to the daemon that runs; nil if none does.
     static func running(_ session: Session) throws -> ControlClient? {
+        let places = try session.places
         do throws(ClientError) {
-            return try ControlClient.connect(session.places)
+            return try ControlClient.connect(places)
         } catch .noDaemon {
             return nil
         }
     }
 
     static func stop(_ session: Session) throws {
-        let client = try session.client()
+        let answer = try stop(session.client())
+        session.print(answer) { session.output.line("starlingd has stopped") }
+    }
+
+    /// Stops the daemon and waits for its end.
+    @discardableResult
+    static func stop(_ client: ControlClient) throws -> JSON {
         let answer = try client.call("node.stop")
         guard try hasEnded(client) else {
             throw ClientError.timedOut(doing: "starlingd is stopping still")
         }
-        session.print(answer) { session.output.line("starlingd has stopped") }
+        return answer
     }
 
     /// Waits up to 5 s for the daemon to close the connection, as it does when it ends.
@@ -91,7 +99,7 @@ enum Daemon {
             throw ClientError.notStarted("starlingd was found neither beside this program nor in PATH")
         }
         var words = [program]
-        if let home = session.places.home { words += ["--home", home] }
+        if let home = try session.places.home { words += ["--home", home] }
         words += session.invocation.rest("ARGUMENT")
         session.output.flush()
         let argv = unsafe words.map { unsafe strdup($0) } + [nil]

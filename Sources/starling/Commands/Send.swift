@@ -21,9 +21,7 @@ enum Send {
         let channel = try session.channel("CHANNEL")
         let text = try session.text("TEXT")
         guard !text.isEmpty else { throw session.invocation.usageError("an empty message is none") }
-        // The key is made before, so that sending again after a lost answer could not double the message.
-        let key = try session.call("tree.newKey")["key"] ?? .null
-        var params: JSONObject = ["to": channel, "text": .string(text), "key": key]
+        var params: JSONObject = ["to": channel, "text": .string(text)]
         params.append("replyTo", ifPresent: session.invocation.value("reply-to").map(JSON.string))
         let answer = try session.call("message.send", .object(params))
         session.print(answer) { session.output.line(Escaper.escape(answer["key"]?.string ?? "")) }
