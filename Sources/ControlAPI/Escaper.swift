@@ -36,6 +36,26 @@ public enum Escaper {
         return String(out)
     }
 
+    /// JSON text with the same characters as `\u` escapes: still the same JSON, and safe to show in a terminal.
+    public static func escape(json: String) -> String {
+        guard json.utf8.contains(where: { $0 > 0x7E }) else { return json }
+        let scalars = Array(json.unicodeScalars)
+        var out = String.UnicodeScalarView()
+        out.reserveCapacity(scalars.count)
+        for (index, scalar) in scalars.enumerated() {
+            let isControl = (0x7F..<0xA0).contains(scalar.value)
+            guard isControl || (isHidden(scalar) && !belongs(scalar, at: index, in: scalars)) else {
+                out.append(scalar)
+                continue
+            }
+            for unit in UTF16.encode(scalar) ?? .init() {
+                let digits = String(unit, radix: 16)
+                out.append(contentsOf: "\\u\(String(repeating: "0", count: 4 - digits.count))\(digits)".unicodeScalars)
+            }
+        }
+        return String(out)
+    }
+
     private static func control(
         _ scalar: Unicode.Scalar, next: Unicode.Scalar?, _ lines: Lines, to out: inout String.UnicodeScalarView
     ) {

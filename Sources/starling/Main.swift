@@ -1,4 +1,8 @@
+internal import Glibc
+
 @main
 struct Main {
-    static func main() {}
+    static func main() {
+        exit(CommandLineProgram.run(Array(CommandLine.arguments.dropFirst())))
+    }
 }

@@ -78,6 +78,13 @@ struct EscaperTests {
         }
     }
 
+    @Test func escapedJSONIsTheSameJSONAndVisible() throws {
+        let value: JSON = ["a\u{202e}b": "\u{9b}2J\u{7f}\u{e0001} 👩\u{200d}🚀 é", "plain": "x\n"]
+        let shown = Escaper.escape(json: value.description)
+        #expect(shown == #"{"a\u202eb":"\u009b2J\u007f\udb40\udc01 👩\#u{200d}🚀 é","plain":"x\n"}"#)
+        #expect(try JSON.parse(shown) == value)
+    }
+
     @Test func longRunsOfTagsAreNoQuadraticWork() {
         var text = String.UnicodeScalarView("🏴".unicodeScalars)
         let tag: Unicode.Scalar = "\u{e0061}"

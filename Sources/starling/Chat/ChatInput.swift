@@ -1,0 +1,67 @@
+/// What a line typed into the chat means.
+enum ChatInput: Sendable, Equatable {
+    case message(String)
+    case join(String)
+    case who, channels, help, quit
+    /// Nil asks for the topic, empty takes it away.
+    case topic(String?)
+    case nick(String)
+    /// Nil puts the last message of one's own into the line.
+    case edit(String?)
+    case delete
+    case react(String)
+    /// No such command, or not like this; words for the user.
+    case mistake(String)
+
+    /// The commands with what follows them and what they do, for `/help` and Tab.
+    static let commands: [(name: String, arguments: String, meaning: String)] = [
+        ("/join", "#name", "go to a channel; opens it if there is none"),
+        ("/channels", "", "list the channels"),
+        ("/who", "", "list the people"),
+        ("/topic", "[TEXT]", "show or set what this channel is about; - takes it away"),
+        ("/nick", "NAME", "change what you are called"),
+        ("/edit", "[TEXT]", "change your last message; without TEXT it comes into the line"),
+        ("/delete", "", "delete your last message"),
+        ("/react", "EMOJI", "put an emoji to the last message"),
+        ("/help", "", "this list"),
+        ("/quit", "", "leave; the daemon goes on receiving"),
+    ]
+
+    init(_ line: String) {
+        guard line.hasPrefix("/") else {
+            self = .message(line)
+            return
+        }
+        guard !line.hasPrefix("//") else {
+            self = .message(String(line.dropFirst()))
+            return
+        }
+        let parts = line.split(maxSplits: 1, whereSeparator: \.isWhitespace)
+        let name = parts.first.map(String.init) ?? ""
+        let rest = parts.count > 1 ? Self.trimmed(String(parts[1])) : ""
+        self = Self.command(name.lowercased(), rest)
+    }
+
+    private static func command(_ name: String, _ rest: String) -> ChatInput {
+        switch name {
+        case "/join", "/j": rest.isEmpty ? .mistake("where to? /join #name") : .join(rest)
+        case "/who", "/names": .who
+        case "/channels", "/list": .channels
+        case "/topic": .topic(rest.isEmpty ? nil : rest == "-" ? "" : rest)
+        case "/nick": rest.isEmpty ? .mistake("what name? /nick NAME") : .nick(rest)
+        case "/edit", "/e": .edit(rest.isEmpty ? nil : rest)
+        case "/delete": .delete
+        case "/react": rest.isEmpty ? .mistake("which emoji? /react 👍") : .react(rest)
+        case "/help", "/?": .help
+        case "/quit", "/exit", "/q": .quit
+        default: .mistake("there is no \(name); /help lists what there is, // begins a message with a slash")
+        }
+    }
+
+    private static func trimmed(_ text: String) -> String {
+        var text = Substring(text)
+        while text.first?.isWhitespace == true { text.removeFirst() }
+        while text.last?.isWhitespace == true { text.removeLast() }
+        return String(text)
+    }
+}

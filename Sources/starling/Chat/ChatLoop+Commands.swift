@@ -1,0 +1,97 @@
+internal import ControlAPI
+internal import ControlClient
+
+/// What the lines of the user ask for.
+extension ChatLoop {
+    /// Sends a message; what could not be sent comes back into the line.
+    func send(_ text: String, _ line: String) {
+        let sent = attempt { client in
+            let key =
+                try self.unanswered.flatMap { $0.text == text ? $0.key : nil }
+                ?? (client.call("tree.newKey", timeoutMs: Self.callTimeoutMs)["key"] ?? .null)
+            self.unanswered = (text, key)
+            try client.call(
+                "message.send", ["to": .string(self.model.current), "text": .string(text), "key": key],
+                timeoutMs: Self.callTimeoutMs)
+            self.unanswered = nil
+        }
+        if !sent, editor.isEmpty { editor.replace(line) }
+    }
+
+    func carryOut(_ command: ChatInput) {
+        switch command {
+        case .join(let name): join(ChannelWord.bare(name))
+        case .who:
+            let lines = Who.lines(sortedPeople, model.channels, nowMs: LocalTime.nowMs(), output)
+            show(lines.map { "  " + $0 })
+        case .channels: listChannels()
+        case .help: help()
+        case .topic(let text): topic(text)
+        case .nick(let name): call("profile.set", ["name": .string(name)])
+        case .edit(let text): edit(text)
+        case .delete: withLastOwn { self.call("message.delete", ["key": .string($0.key)]) }
+        case .react(let emoji):
+            guard let last = model.last else { return show(model.complaint("there is no message here")) }
+            call("message.react", ["key": .string(last.key), "emoji": .string(emoji)])
+        case .mistake(let words): show(model.complaint(Escaper.escape(words)))
+        case .message, .quit: break
+        }
+    }
+
+    private var sortedPeople: [PersonRow] {
+        model.people.values.sorted { ($0.name, $0.uid) < ($1.name, $1.uid) }
+    }
+
+    private func call(_ method: String, _ params: JSON) {
+        attempt { try $0.call(method, params, timeoutMs: Self.callTimeoutMs) }
+    }
+
+    private func join(_ name: String) {
+        attempt { client in
+            let row = try ChannelRow(
+                json: client.call("channel.create", ["name": .string(name)], timeoutMs: Self.callTimeoutMs))
+            self.show(self.model.take(row))
+            try self.enter(client, row.key)
+        }
+    }
+
+    private func topic(_ text: String?) {
+        guard let text else {
+            let topic = Escaper.escape(model.currentChannel?.topic ?? "")
+            return show(
+                model.notice(topic.isEmpty ? "there is no topic; /topic TEXT sets one" : "the topic is: \(topic)"))
+        }
+        call("channel.topic", ["channel": .string(model.current), "topic": .string(text)])
+    }
+
+    private func edit(_ text: String?) {
+        withLastOwn { last in
+            if let text {
+                self.call("message.edit", ["key": .string(last.key), "text": .string(text)])
+            } else {
+                self.editor.replace("/edit " + (last.text ?? ""))
+            }
+        }
+    }
+
+    private func withLastOwn(_ body: (MessageRow) -> Void) {
+        guard let last = model.lastOwn else { return show(model.complaint("you have written nothing here yet")) }
+        body(last)
+    }
+
+    private func listChannels() {
+        var table = Table()
+        for row in model.channels where !row.archived { Channels.add(row, to: &table, output) }
+        show(table.lines().map { "  " + $0 })
+    }
+
+    private func help() {
+        var table = Table()
+        for command in ChatInput.commands {
+            let words = command.arguments.isEmpty ? command.name : "\(command.name) \(command.arguments)"
+            table.add(.init(words) { self.output.styled($0, .cyan) }, .init(command.meaning))
+        }
+        let keys = "Alt+Enter begins a new line within the message; Tab completes names and commands; ^C twice leaves"
+        show(table.lines().map { "  " + $0 } + model.notice(keys))
+    }
+}

@@ -1,0 +1,244 @@
+internal import ControlAPI
+internal import ControlClient
+internal import Glibc
+
+/// The chat's loop: keys and the daemon's events in, lines and requests out.
+final class ChatLoop {
+    /// How often the daemon is looked for while it is away.
+    private static let retryMs: Int32 = 500
+    /// An escape that nothing follows within this is the key.
+    private static let escapeMs: Int32 = 50
+    /// Nobody waits longer for a line they have typed.
+    static let callTimeoutMs = 5_000
+    private static let backlog: Int64 = 30
+
+    let places: SocketPlaces
+    let output: Output
+    var client: ControlClient?
+    var model: ChatModel
+    var editor = LineEditor()
+    private var decoder = KeyDecoder()
+    private var screen: ChatScreen
+    private var typing = TypingSignal()
+    private var subscription: JSON?
+    /// A message that may or may not have been stored, with its key: sending it again cannot double it.
+    var unanswered: (text: String, key: JSON)?
+    private var isOver = false
+
+    init(_ client: ControlClient, _ places: SocketPlaces, _ output: Output) {
+        self.client = client
+        self.places = places
+        self.output = output
+        model = ChatModel(uid: client.hello.uid, style: output.style, columns: output.columns)
+        screen = ChatScreen(columns: output.columns)
+    }
+
+    func run() throws {
+        try ChatTerminal.enter()
+        defer {
+            output.text(screen.erased())
+            output.flush()
+            ChatTerminal.leave()
+        }
+        try greet()
+        while !isOver {
+            draw()
+            step()
+        }
+    }
+
+    private func step() {
+        let timeoutMs = decoder.isWaiting ? Self.escapeMs : client == nil ? Self.retryMs : -1
+        let wake = ChatTerminal.wait(daemon: client?.fileDescriptor, timeoutMs: timeoutMs)
+        if wake.resized { resize() }
+        if wake.input {
+            guard let bytes = ChatTerminal.read() else {
+                isOver = true
+                return
+            }
+            for key in decoder.feed(bytes) where !isOver { press(key) }
+        } else if decoder.isWaiting {
+            for key in decoder.timeOut() { press(key) }
+        }
+        if client == nil { reconnect() } else { takeEvents() }
+    }
+
+    private func resize() {
+        ChatTerminal.drainWake()
+        screen.columns = output.columns
+        model.columns = output.columns
+        output.text(screen.erased())
+    }
+
+    // MARK: Drawing
+
+    /// Puts lines above the input line.
+    func show(_ lines: [String]) {
+        guard !lines.isEmpty else { return }
+        output.text(screen.drawn(edge(), above: lines))
+    }
+
+    private func draw() {
+        output.text(screen.drawn(edge()))
+        output.flush()
+    }
+
+    private func edge() -> ChatScreen.Edge {
+        let status = model.status()
+        let prompt = TextWidth.fitted(model.currentName, to: max(4, model.columns / 4)) + " › "
+        let view = editor.view(columns: model.columns - TextWidth.of(prompt) - 1)
+        return ChatScreen.Edge(
+            status: status.text, statusWidth: status.width, input: output.styled(prompt, .cyan) + view.text,
+            cursor: TextWidth.of(prompt) + view.cursor)
+    }
+
+    // MARK: Keys
+
+    private func press(_ key: Key) {
+        switch editor.apply(key) {
+        case .nothing: break
+        case .changed: tellTyping()
+        case .submit(let line):
+            submit(line)
+            tellTyping()
+        case .quit: isOver = true
+        case .suspend:
+            output.text(screen.erased())
+            output.flush()
+            ChatTerminal.suspend()
+        case .redraw:
+            output.text(screen.cleared())
+        case .complete:
+            if editor.complete(candidates()) == .changed { tellTyping() }
+        }
+    }
+
+    private func candidates() -> [String] {
+        ChatInput.commands.map(\.name) + model.channels.map { "#" + $0.name }
+            + model.people.values.map { model.names.shown($0.uid) }.sorted()
+    }
+
+    private func tellTyping() {
+        let isComposing = !editor.isEmpty && editor.characters.first != "/"
+        guard let isTyping = typing.keyPressed(isComposing: isComposing, nowMs: ChatTerminal.nowMs()) else { return }
+        attempt { client in
+            try client.notify("typing.set", ["in": .string(self.model.current), "typing": .bool(isTyping)])
+        }
+    }
+
+    private func submit(_ line: String) {
+        switch ChatInput(line) {
+        case .quit: isOver = true
+        case .message(let text):
+            // A message ends the typing by itself; what the daemon shows must not say so twice.
+            send(text, line)
+        case let command: carryOut(command)
+        }
+    }
+
+    // MARK: The daemon
+
+    /// Does something with the daemon; shows what went wrong. False if it did.
+    @discardableResult
+    func attempt(_ body: (ControlClient) throws -> Void) -> Bool {
+        guard let client else {
+            show(model.complaint("not connected to the daemon; it is being looked for"))
+            return false
+        }
+        do {
+            try body(client)
+            return true
+        } catch ClientError.refused(let error) {
+            show(model.complaint(Escaper.escape(error.message)))
+        } catch let error as RPCError {
+            show(model.complaint("the daemon sent something that makes no sense here: \(Escaper.escape(error.message))"))
+        } catch {
+            lose(error)
+        }
+        return false
+    }
+
+    private func lose(_ error: any Error) {
+        client = nil
+        model.isConnected = false
+        show(model.complaint(Escaper.escape("\(error)")))
+    }
+
+    private func reconnect() {
+        guard let client = try? ControlClient.connect(places, timeoutMs: 1_000) else { return }
+        self.client = client
+        attempt { client in
+            try self.observe(client, channel: self.model.current)
+            self.model.isConnected = true
+            self.show(self.model.notice("connected again"))
+        }
+    }
+
+    private func greet() throws {
+        guard let client else { return }
+        let rows = try client.call("people.list", timeoutMs: Self.callTimeoutMs)
+        model.fill(try Fields(rows).rows("people", PersonRow.init(json:)))
+        let name = model.names.shown(client.hello.uid)
+        output.line(
+            "\(output.styled("starling", .bold)) · workspace \(Escaper.escape(client.hello.workspace))"
+                + " · you are \(output.styled(name, .bold))")
+        output.line(output.styled("/nick NAME changes your name, /help lists the commands, /quit leaves", .dim))
+        try observe(client, channel: "#general")
+    }
+
+    /// Subscribes to everything, on a new connection.
+    private func observe(_ client: ControlClient, channel: String) throws {
+        let rows = try client.call("channel.list", timeoutMs: Self.callTimeoutMs)
+        for row in try Fields(rows).rows("channels", ChannelRow.init(json:)) { show(model.take(row)) }
+        try client.call("channel.observe", timeoutMs: Self.callTimeoutMs)
+        try client.call("people.observe", timeoutMs: Self.callTimeoutMs)
+        subscription = nil
+        try enter(client, channel.isEmpty ? "#general" : channel)
+    }
+
+    /// Shows another channel.
+    func enter(_ client: ControlClient, _ channel: String) throws {
+        let answer = try client.call(
+            "message.observe", ["in": .string(channel), "limitToLast": .int(Self.backlog)],
+            timeoutMs: Self.callTimeoutMs)
+        if let old = subscription {
+            try client.call("tree.unobserve", ["subscription": old], timeoutMs: Self.callTimeoutMs)
+        }
+        subscription = answer["subscription"]
+        typing.reset()
+        show(model.join(answer["in"]?.string ?? channel))
+    }
+
+    private func takeEvents() {
+        attempt { client in
+            while let event = try client.nextEvent(timeoutMs: 0) { try self.take(event, client) }
+        }
+    }
+
+    private func take(_ event: ControlEvent, _ client: ControlClient) throws {
+        let params = event.params
+        switch event.name {
+        case "message":
+            guard event.subscription == subscription, let json = params["message"] else { return }
+            let row = try MessageRow(json: json)
+            show(model.take(row))
+            if model.isLive, row.senderId != model.uid { try markRead(client) }
+        case "deleted":
+            guard event.subscription == subscription else { return }
+            show(model.delete(params["key"]?.string ?? ""))
+        case "ready":
+            guard event.subscription == subscription else { return }
+            show(model.ready())
+            try markRead(client)
+        case "channel":
+            if let json = params["channel"] { show(model.take(try ChannelRow(json: json))) }
+        case "person":
+            if let json = params["person"] { show(model.take(try PersonRow(json: json))) }
+        default: break
+        }
+    }
+
+    private func markRead(_ client: ControlClient) throws {
+        try client.notify("read.mark", ["in": .string(model.current)])
+    }
+}

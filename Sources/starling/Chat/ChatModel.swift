@@ -1,0 +1,226 @@
+internal import ControlAPI
+
+/// What the chat knows, and the lines that come of what happens. A pure value: events go in, lines come out.
+struct ChatModel: Sendable {
+    /// Messages remembered, to tell what changed in one that comes again.
+    static let rememberedMax = 2_000
+
+    let uid: String
+    let style: Style
+    var columns: Int
+    private(set) var names = Names()
+    private(set) var people: [String: PersonRow] = [:]
+    private(set) var channels: [ChannelRow] = []
+    /// Key of the channel on the screen; empty before one was joined.
+    private(set) var current = ""
+    var isConnected = true
+    private var messages: [String: MessageRow] = [:]
+    private var order: [String] = []
+    private var isCatchingUp = false
+    private var lastDay: LocalTime?
+    /// Days and times as the user's clock has them; a parameter for tests.
+    private let time: @Sendable (Int64) -> LocalTime
+
+    init(
+        uid: String, style: Style, columns: Int,
+        time: @escaping @Sendable (Int64) -> LocalTime = { LocalTime(milliseconds: $0) }
+    ) {
+        self.uid = uid
+        self.style = style
+        self.columns = columns
+        self.time = time
+    }
+
+    private var format: MessageFormat {
+        MessageFormat(nameColumns: columns < 60 ? 8 : 12, columns: max(20, columns - 1), style: style)
+    }
+
+    // MARK: Channels
+
+    /// The channel on the screen.
+    var currentChannel: ChannelRow? { channels.first { $0.key == current } }
+
+    /// As `#general`, safe.
+    var currentName: String { currentChannel.map { "#" + Escaper.escape($0.name) } ?? "#" }
+
+    /// Goes to another channel, or comes back to the same after the connection was lost.
+    mutating func join(_ key: String) -> [String] {
+        isCatchingUp = true
+        guard key != current else { return [] }
+        current = key
+        messages = [:]
+        order = []
+        lastDay = nil
+        var title = currentName
+        if let topic = currentChannel?.topic, !topic.isEmpty { title += " · " + Escaper.escape(topic) }
+        return ["", style.apply(TextWidth.fitted(title, to: columns - 1), [.bold])]
+    }
+
+    mutating func take(_ row: ChannelRow) -> [String] {
+        guard let index = channels.firstIndex(where: { $0.key == row.key }) else {
+            channels.append(row)
+            return []
+        }
+        let old = channels[index]
+        channels[index] = row
+        guard row.key == current else { return [] }
+        var lines: [String] = []
+        if old.name != row.name { lines += notice("#\(Escaper.escape(old.name)) is \(currentName) now") }
+        if old.topic != row.topic {
+            let topic = Escaper.escape(row.topic ?? "")
+            lines += notice(topic.isEmpty ? "the topic was taken away" : "the topic is: \(topic)")
+        }
+        if old.archived != row.archived { lines += notice(row.archived ? "archived" : "brought back") }
+        return lines
+    }
+
+    // MARK: People
+
+    /// Sets who is there before anything is shown, without a word about it.
+    mutating func fill(_ rows: [PersonRow]) {
+        for row in rows {
+            people[row.uid] = row
+            names.set(row.uid, row.name)
+        }
+    }
+
+    mutating func take(_ row: PersonRow) -> [String] {
+        let old = people.updateValue(row, forKey: row.uid)
+        let before = names.shown(row.uid)
+        let renamed = names.set(row.uid, row.name) != nil
+        let who = names.shown(row.uid)
+        var lines: [String] = []
+        if renamed { lines += notice(row.isSelf ? "you are \(who) now" : "\(before) is \(who) now") }
+        guard !row.isSelf else { return lines }
+        let wasHere = old.map { $0.state != .offline } ?? false
+        let isHere = row.state != .offline
+        if isHere, !wasHere { lines += notice("\(who) is here") }
+        if !isHere, wasHere { lines += notice("\(who) has left") }
+        return lines
+    }
+
+    // MARK: Messages
+
+    /// A message that is new, or comes again because something about it changed.
+    mutating func take(_ row: MessageRow) -> [String] {
+        guard row.channel == current else { return [] }
+        if people[row.senderId] == nil { names.set(row.senderId, row.senderName) }
+        guard let old = remember(row) else { return shown(row) }
+        var lines: [String] = []
+        if old.text != row.text { lines += shown(row, mark: "✎ ") }
+        lines += reactionLines(old, row)
+        return lines
+    }
+
+    mutating func delete(_ key: String) -> [String] {
+        guard let old = messages.removeValue(forKey: key) else { return [] }
+        order.removeAll { $0 == key }
+        return notice("\(names.shown(old.senderId)) deleted \(quoted(old))")
+    }
+
+    /// What was there has all come.
+    mutating func ready() -> [String] {
+        guard isCatchingUp else { return [] }
+        isCatchingUp = false
+        return order.isEmpty ? notice("nothing has been written here yet") : []
+    }
+
+    /// Whether a message is news, not history.
+    var isLive: Bool { !isCatchingUp }
+
+    /// The last message of one's own; nil if none is remembered.
+    var lastOwn: MessageRow? {
+        order.last { messages[$0]?.senderId == uid }.flatMap { messages[$0] }
+    }
+
+    /// The last message; nil if none is remembered.
+    var last: MessageRow? { order.last.flatMap { messages[$0] } }
+
+    /// Returns what was known of it.
+    private mutating func remember(_ row: MessageRow) -> MessageRow? {
+        let old = messages.updateValue(row, forKey: row.key)
+        if old == nil {
+            order.append(row.key)
+            if order.count > Self.rememberedMax { messages[order.removeFirst()] = nil }
+        }
+        return old
+    }
+
+    private mutating func shown(_ row: MessageRow, mark: String = "") -> [String] {
+        var lines: [String] = []
+        let at = time(row.createdAt)
+        if mark.isEmpty, lastDay.map({ !$0.isSameDay(as: at) }) ?? true {
+            lines.append(format.dayLine(at))
+            lastDay = at
+        }
+        if mark.isEmpty, let key = row.replyTo, let answered = messages[key] {
+            lines += notice("↳ \(names.shown(answered.senderId)): \(excerpt(answered))")
+        }
+        var row = row
+        if !mark.isEmpty { row.text = mark + (row.text ?? "") }
+        return lines + format.lines(row, time: at, name: names.shown(row.senderId), isOwn: row.senderId == uid)
+    }
+
+    private func reactionLines(_ old: MessageRow, _ new: MessageRow) -> [String] {
+        func pairs(_ row: MessageRow) -> [(emoji: String, uid: String)] {
+            row.reactions.flatMap { reaction in reaction.uids.map { (emoji: reaction.emoji, uid: $0) } }
+        }
+        let (before, after) = (pairs(old), pairs(new))
+        let added = after.filter { pair in !before.contains { $0 == pair } }
+        let removed = before.filter { pair in !after.contains { $0 == pair } }
+        return added.flatMap { notice("\(names.shown($0.uid)) \(Escaper.escape($0.emoji)) \(quoted(new))") }
+            + removed.flatMap { notice("\(names.shown($0.uid)) took \(Escaper.escape($0.emoji)) back") }
+    }
+
+    private func excerpt(_ row: MessageRow) -> String {
+        TextWidth.fitted(Escaper.escape(row.text ?? ""), to: 40)
+    }
+
+    private func quoted(_ row: MessageRow) -> String {
+        "“\(excerpt(row))”"
+    }
+
+    // MARK: Lines of one's own
+
+    /// Words of the program, set off from messages.
+    func notice(_ text: String) -> [String] {
+        wrapped(text).map { style.apply($0, [.dim]) }
+    }
+
+    /// Words about something that went wrong.
+    func complaint(_ text: String) -> [String] {
+        wrapped(text).map { style.apply($0, [.red]) }
+    }
+
+    private func wrapped(_ text: String) -> [String] {
+        MessageFormat.wrapped(text, max(20, columns - 3)).map { "  " + $0 }
+    }
+
+    // MARK: The status line
+
+    /// Who types on the left, unread channels on the right; empty if there is neither.
+    func status() -> (text: String, width: Int) {
+        let left = isConnected ? typing() : "no connection to the daemon, trying again…"
+        let unread = channels.filter { $0.unread > 0 && $0.key != current && !$0.archived }
+            .map { "#\(Escaper.escape($0.name)) \($0.unread)" }.joined(separator: "  ")
+        guard !left.isEmpty || !unread.isEmpty else { return ("", 0) }
+        let room = max(10, columns - 1)
+        let right = TextWidth.fitted(unread, to: room / 2)
+        let fitted = TextWidth.fitted(left, to: room - TextWidth.of(right) - 2)
+        let gap = room - TextWidth.of(fitted) - TextWidth.of(right)
+        let text = style.apply(fitted, [isConnected ? .dim : .red])
+        guard !right.isEmpty else { return (text, TextWidth.of(fitted)) }
+        return (text + String(repeating: " ", count: max(1, gap)) + style.apply(right, [.yellow]), room)
+    }
+
+    private func typing() -> String {
+        let typists = people.values.filter { !$0.isSelf && $0.typing.contains(current) }.map { names.shown($0.uid) }
+            .sorted()
+        switch typists.count {
+        case 0: return ""
+        case 1: return "\(typists[0]) is typing…"
+        case 2: return "\(typists[0]) and \(typists[1]) are typing…"
+        default: return "\(typists.count) people are typing…"
+        }
+    }
+}

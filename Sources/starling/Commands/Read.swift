@@ -1,0 +1,117 @@
+internal import CommandLineKit
+internal import ControlAPI
+internal import ControlClient
+
+/// `starling read`
+enum Read {
+    static let command = Command(
+        "read", "Read the messages of a channel, oldest first",
+        details: [
+            "A question mark behind a name says that the message's key does not certify its sender.",
+            "With --follow and --json an edit repeats the row, and a deleted message is {key, in, deleted: true}.",
+        ],
+        arguments: [.channel],
+        options: [
+            Option("number", short: "n", value: "N", "The last N messages; 50 if not given"),
+            Option("follow", short: "f", "Go on printing what comes, until interrupted"),
+            Option("before", value: "KEY", "Those before the message of that key"),
+            Option("keys", short: "k", "Print each message's key before it"), .json,
+        ], group: "Chat",
+        examples: [
+            Example("starling read '#general' -n 20", "The last 20 messages of #general"),
+            Example("starling read ops -f --json | jq -r .text", "The text of every message as it comes"),
+        ])
+
+    static func run(_ session: Session) throws {
+        let number = try session.invocation.integer("number", in: 0...100_000) ?? 50
+        let channel = try session.channel("CHANNEL")
+        let printer = MessagePrinter(session)
+        guard session.invocation.has("follow") else {
+            guard number > 0 else { return }
+            return printer.print(try list(session, channel, number))
+        }
+        guard session.invocation.value("before") == nil else {
+            throw session.invocation.usageError("--before and --follow do not go together")
+        }
+        try follow(session, channel, number, printer)
+    }
+
+    private static func list(_ session: Session, _ channel: JSON, _ number: Int) throws -> [JSON] {
+        var params: JSONObject = ["in": channel, "limitToLast": .int(Int64(number))]
+        params.append("before", ifPresent: session.invocation.value("before").map(JSON.string))
+        return try session.call("message.list", .object(params))["messages"]?.array ?? []
+    }
+
+    private static func follow(
+        _ session: Session, _ channel: JSON, _ number: Int, _ printer: MessagePrinter
+    ) throws {
+        let client = try session.client()
+        try client.call("message.observe", ["in": channel, "limitToLast": .int(Int64(max(1, number)))])
+        var existing: [JSON]? = []
+        while let event = try client.nextEvent(timeoutMs: nil) {
+            switch event.name {
+            case "ready":
+                if number > 0 { printer.print(existing ?? []) }
+                existing = nil
+            case "message":
+                guard let row = event.params["message"] else { continue }
+                if existing == nil { printer.print([row]) } else { existing?.append(row) }
+            case "deleted" where existing == nil:
+                printer.print([deleted(event.params)])
+            default:
+                continue
+            }
+            session.output.flush()
+        }
+    }
+
+    private static func deleted(_ params: JSON) -> JSON {
+        ["key": params["key"] ?? .null, "in": params["in"] ?? .null, "deleted": true]
+    }
+}
+
+/// Prints messages one after another, for `read`.
+private final class MessagePrinter {
+    private let session: Session
+    private var names = Names()
+    private var format: MessageFormat?
+    private var lastDay: LocalTime?
+    private var shown: Set<String> = []
+
+    init(_ session: Session) {
+        self.session = session
+    }
+
+    func print(_ rows: [JSON]) {
+        guard !session.json else {
+            for row in rows { session.output.json(row) }
+            return
+        }
+        let messages = rows.compactMap { try? MessageRow(json: $0) }
+        for message in messages where !message.deleted { names.set(message.senderId, message.senderName) }
+        let widest = messages.map { TextWidth.of(names.shown($0.senderId)) + ($0.verified ? 0 : 1) }.max() ?? 0
+        format = format ?? layout(min(MessageFormat.nameMax, max(6, widest)))
+        for message in messages { print(message) }
+    }
+
+    private func layout(_ nameColumns: Int) -> MessageFormat {
+        let output = session.output
+        return MessageFormat(
+            nameColumns: nameColumns, columns: output.isTerminal ? output.columns : 0, style: output.style)
+    }
+
+    private func print(_ row: MessageRow) {
+        guard let format else { return }
+        let output = session.output
+        guard !row.deleted else {
+            output.line(output.styled("a message was deleted: \(Escaper.escape(row.key))", .dim))
+            return
+        }
+        let time = LocalTime(milliseconds: row.createdAt)
+        if lastDay.map({ !$0.isSameDay(as: time) }) ?? true { output.line(format.dayLine(time)) }
+        lastDay = time
+        if !shown.insert(row.key).inserted { output.line(output.styled("changed:", .dim)) }
+        if session.invocation.has("keys") { output.line(output.styled(Escaper.escape(row.key), .dim)) }
+        for line in format.lines(row, time: time, name: names.shown(row.senderId)) { output.line(line) }
+    }
+}

@@ -1,0 +1,87 @@
+internal import CPosix
+internal import ControlAPI
+internal import Glibc
+
+/// Standard output: collected, written in large pieces, coloured only on a terminal.
+final class Output {
+    /// Whether standard output is a terminal.
+    let isTerminal: Bool
+    let style: Style
+    private var pending: [UInt8] = []
+
+    init() {
+        isTerminal = isatty(STDOUT_FILENO) == 1
+        let isColourless = unsafe getenv("NO_COLOR") != nil
+        style = Style(isColoured: isTerminal && !isColourless)
+    }
+
+    /// Columns of the terminal; 80 without one.
+    var columns: Int {
+        var (columns, rows): (Int32, Int32) = (0, 0)
+        guard isTerminal, unsafe starling_screen_size(STDOUT_FILENO, &columns, &rows) == 0, columns > 0 else {
+            return 80
+        }
+        return Int(columns)
+    }
+
+    /// Adds text that is safe already: one's own words, or what went through the escaper.
+    func text(_ text: String) {
+        pending.append(contentsOf: text.utf8)
+        if pending.count > 64 << 10 { flush() }
+    }
+
+    /// Adds a line of such text.
+    func line(_ text: String) {
+        self.text(text)
+        self.text("\n")
+    }
+
+    /// Adds JSON on a line of its own. What is not plainly visible stands as `\u` escapes: the same JSON, and a terminal
+    /// that shows it is safe.
+    func json(_ value: JSON) {
+        line(Escaper.escape(json: value.description))
+    }
+
+    /// The text in a style, if this is a terminal that may have colour.
+    func styled(_ text: String, _ styles: Style.Attribute...) -> String {
+        style.apply(text, styles)
+    }
+
+    /// A name in the colour that its owner's uid gives it.
+    func name(_ text: String, uid: String) -> String {
+        style.apply(text, [Style.colour(of: uid)])
+    }
+
+    /// Writes what was collected. Ends the program when nobody reads it any more.
+    func flush() {
+        write(STDOUT_FILENO, pending)
+        pending.removeAll(keepingCapacity: true)
+    }
+
+    /// Writes a complaint to standard error, harmless whatever is in it.
+    static func complain(_ text: String) {
+        Output.write(STDERR_FILENO, Array((Escaper.escape(text, lines: .kept) + "\n").utf8))
+    }
+
+    private func write(_ descriptor: Int32, _ bytes: [UInt8]) {
+        guard Output.write(descriptor, bytes) else { exit(1) }
+    }
+
+    @discardableResult
+    static func write(_ descriptor: Int32, _ bytes: [UInt8]) -> Bool {
+        var rest = ArraySlice(bytes)
+        while !rest.isEmpty {
+            let size = rest.count
+            let count = unsafe rest.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, size) }
+            if count < 0, errno == EINTR { continue }
+            if count < 0, errno == EAGAIN {
+                var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                _ = unsafe poll(&entry, 1, -1)
+                continue
+            }
+            guard count > 0 else { return false }
+            rest = rest.dropFirst(count)
+        }
+        return true
+    }
+}
