@@ -24,7 +24,7 @@ let package = Package(
         .target(name: "Replication", dependencies: ["Seal", "Tree", "Wire"]),
         .target(name: "Chat", dependencies: ["CUTF8Proc", "Seal", "Tree"]),
         .target(name: "Store", dependencies: ["CBOR", "CSQLite", "Seal", "Tree"]),
-        .target(name: "Discovery", dependencies: ["CDNSSD", "CPosix"]),
+        .target(name: "Discovery", dependencies: ["CDNSSD"]),
         .target(name: "Net", dependencies: ["CPosix"]),
         .target(name: "ControlAPI", dependencies: ["Tree"]),
         .target(name: "ControlClient", dependencies: ["ControlAPI", "CPosix"]),
