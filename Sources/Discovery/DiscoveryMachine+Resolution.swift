@@ -24,6 +24,25 @@ extension DiscoveryMachine {
         pool.append(.resolve(key))
     }
 
+    /// The same, but with an answer that is not older than this call.
+    mutating func resolveAgain(_ instance: String) {
+        for key in services.keys(where: { _ in true }) where DiscoveryEvent.escape(key.name) == instance {
+            if services[key]?.answer != nil {
+                services[key]?.mustRepeat = true
+            } else {
+                resolve(key)
+            }
+        }
+    }
+
+    /// Ends whatever is under way for the key.
+    mutating func settle(_ key: ServiceKey) {
+        services[key]?.isBusy = false
+        services[key]?.mustRepeat = false
+        services[key]?.answer = nil
+        services[key]?.retryAtMs = nil
+    }
+
     mutating func startJobs() {
         while browser != nil, case let id = makeID(), let job = pool.startNext(as: id) {
             switch job {
@@ -133,9 +152,12 @@ extension DiscoveryMachine {
             return giveUp(key, nowMs)
         }
         report(key)
-        services[key]?.answer = nil
-        services[key]?.isBusy = false
+        let mustRepeat = services[key]?.mustRepeat ?? false
+        settle(key)
         services[key]?.failures = 0
+        if mustRepeat {
+            resolve(key)
+        }
     }
 
     private mutating func giveUp(_ key: ServiceKey, _ nowMs: Int64) {
@@ -143,9 +165,8 @@ extension DiscoveryMachine {
             return
         }
         let delayMs = min(Self.firstRetryMs << Int64(min(failures, 16)), Self.lastRetryMs)
+        settle(key)
         services[key]?.failures = min(failures, 16) + 1
-        services[key]?.answer = nil
-        services[key]?.isBusy = false
         services[key]?.retryAtMs = nowMs + delayMs
     }
 }

@@ -108,9 +108,7 @@ struct DiscoveryMachine {
         case .setConnected(let isConnected):
             rescans.setConnected(isConnected, nowMs: nowMs)
         case .resolveAgain(let instance):
-            for key in services.keys(where: { _ in true }) where DiscoveryEvent.escape(key.name) == instance {
-                resolve(key)
-            }
+            resolveAgain(instance)
         case .updatePort(let port):
             update(port)
         case .updateTXT(let txt):
@@ -171,11 +169,7 @@ struct DiscoveryMachine {
         retryAtMs = nil
         confirmedByMs = nil
         services.unconfirmAll()
-        for key in services.keys(where: { $0.isBusy || $0.retryAtMs != nil }) {
-            services[key]?.isBusy = false
-            services[key]?.answer = nil
-            services[key]?.retryAtMs = nil
-        }
+        services.keys(where: { $0.isBusy || $0.retryAtMs != nil }).forEach { settle($0) }
     }
 
     /// After any trouble everything is freed and begun anew: a reference whose responder went away stays dead for good.
@@ -246,9 +240,7 @@ struct DiscoveryMachine {
         ownName = name
         for key in services.keys(named: name) {
             effects += pool.cancel(key).map(Effect.close)
-            services[key]?.isBusy = false
-            services[key]?.answer = nil
-            services[key]?.retryAtMs = nil
+            settle(key)
             let wasFound = services[key]?.isFound ?? false
             services[key]?.isFound = false
             if wasFound {

@@ -23,6 +23,8 @@ struct ServiceTable {
         fileprivate let order: UInt64
         /// A job for it waits or runs.
         var isBusy = false
+        /// To be resolved once more after the present job, which may have answered from before the wish.
+        var mustRepeat = false
         /// What is known of it while its addresses are being asked for.
         var answer: Answer?
         /// A sighting was reported.
