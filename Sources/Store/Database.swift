@@ -41,10 +41,12 @@ final class Database {
         }
     }
 
-    /// One connection for everything, so the lock is never given back and the log's index needs no shared memory. Power loss
-    /// may lose the last commits (`synchronous=NORMAL`), the death of the process none.
+    /// One connection for everything, so the lock is never given back, and the log's index needs no shared memory: a file
+    /// that could not be made on a full disk. Has to come before the first read.
+    func lock() throws { try execute("PRAGMA locking_mode=EXCLUSIVE") }
+
+    /// Power loss may lose the last commits (`synchronous=NORMAL`), the death of the process none.
     func configure() throws {
-        try execute("PRAGMA locking_mode=EXCLUSIVE")
         try execute("PRAGMA journal_mode=WAL")
         try execute("PRAGMA synchronous=NORMAL")
         try execute("PRAGMA cache_size=-\(Database.cacheKiB)")
