@@ -8,14 +8,11 @@ final class Database {
     private static let cacheKiB = 2048
     /// The write-ahead log is cut back to this after a burst.
     private static let logBytesMax = 4 << 20
-    /// How long opening waits for a daemon that is just ending.
-    private static let busyTimeoutMs: Int32 = 2000
-
     private var handle: OpaquePointer?
     private var statements: [Statement] = []
 
     /// Opens a file, and creates it with mode 0600 where there is none.
-    init(path: String) throws {
+    init(path: String, busyTimeoutMs: Int32) throws {
         try Database.create(path)
         // sqlite3_open leaves a handle even when it fails; it has to be closed all the same.
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
@@ -25,7 +22,7 @@ final class Database {
             close()
             throw error
         }
-        _ = unsafe sqlite3_busy_timeout(handle, Database.busyTimeoutMs)
+        _ = unsafe sqlite3_busy_timeout(handle, busyTimeoutMs)
     }
 
     deinit { close() }
@@ -44,10 +41,12 @@ final class Database {
         }
     }
 
-    /// One connection for everything, so the lock is never given back and the log's index needs no shared memory. Power loss
-    /// may lose the last commits (`synchronous=NORMAL`), the death of the process none.
+    /// One connection for everything, so the lock is never given back, and the log's index needs no shared memory: a file
+    /// that could not be made on a full disk. Has to come before the first read.
+    func lock() throws { try execute("PRAGMA locking_mode=EXCLUSIVE") }
+
+    /// Power loss may lose the last commits (`synchronous=NORMAL`), the death of the process none.
     func configure() throws {
-        try execute("PRAGMA locking_mode=EXCLUSIVE")
         try execute("PRAGMA journal_mode=WAL")
         try execute("PRAGMA synchronous=NORMAL")
         try execute("PRAGMA cache_size=-\(Database.cacheKiB)")

@@ -6,6 +6,7 @@ enum Schema {
     private static let migrations = [version1]
 
     static func prepare(_ database: Database) throws {
+        try database.lock()
         // Looked at before anything is written: another program's file stays as it is.
         let application = try database.integer("PRAGMA application_id")
         let isEmpty = try database.integer("SELECT count(*) FROM sqlite_schema") == 0

@@ -1,0 +1,146 @@
+import Seal
+import Store
+import Testing
+import Tree
+
+/// What replication reads: digests, references, signed bundles.
+@Suite struct ReplicaReaderTests {
+    private static let key = SigningKey(seed: Bytes32(repeating: 5))
+    private static let workspace = Bytes32(repeating: 9)
+
+    /// Times spread so that every level has several buckets.
+    private static func randomEntries(_ count: Int, _ random: inout SeededRandom) throws -> [Entry] {
+        try (0..<count).map { index in
+            let spread = [40, 34, 26, 18, 10, 4][random.below(6)]
+            let ms = (1 << 41) + random.next() >> UInt64(64 - spread)
+            return try testEntry("app/k\(index)", .integer(Int64(index)), ms: ms, counter: UInt64(random.below(64)))
+        }
+    }
+
+    @Test(arguments: Backend.allCases) func digestsAreSumsOfIds(backend: Backend) throws {
+        var random = SeededRandom(seed: 1)
+        try backend.with { store in
+            let entries = try ReplicaReaderTests.randomEntries(300, &random)
+            for entry in entries { try store.commit(entry) }
+            // Deaths and held entries count as they should.
+            let tombstones = try entries.prefix(50).map { try testEntry($0.path.description, .null, ms: 1 << 43) }
+            for entry in tombstones { try store.commit(entry) }
+            let held = try testEntry("app/held", .null, ms: 1 << 44)
+            try store.commit(held, heldAfter: HLC(ms: 1 << 43))
+            let all = Array(entries.dropFirst(50)) + tombstones + [held]
+
+            var visited = 0
+            func check(_ bucket: TimeBucket) throws {
+                visited += 1
+                let inside = all.filter { bucket.contains($0.hlc) }
+                var expected = BucketDigest.empty
+                for entry in inside { expected.add(entry.id) }
+                try #require(try store.digest(of: bucket) == expected, "\(bucket)")
+                let nonce: [UInt8] = [1, 2, 3]
+                var keyed = BucketDigest.empty
+                for entry in inside { keyed.add(BLAKE2b.hash(entry.id.bytes, key: nonce)) }
+                try #require(try store.keyedDigest(nonce: nonce, of: bucket) == keyed, "\(bucket)")
+                let children = try store.children(of: bucket)
+                guard bucket.level < TimeBucket.levelMax else {
+                    #expect(children.isEmpty)
+                    return
+                }
+                try #require(children.map(\.digest.count).reduce(0, +) == inside.count)
+                try #require(children.map(\.bucket.index) == children.map(\.bucket.index).sorted())
+                for child in children {
+                    try #require(bucket.isParent(of: child.bucket) && !child.digest.isEmpty)
+                    try #require(try store.digest(of: child.bucket) == child.digest)
+                    try check(child.bucket)
+                }
+            }
+            try check(.root)
+            #expect(visited > 100)
+            let empty = try #require(TimeBucket(level: 3, index: 1))
+            #expect(try store.digest(of: empty) == .empty)
+            #expect(try store.children(of: empty).isEmpty)
+        }
+    }
+
+    @Test(arguments: Backend.allCases) func referencesComeInPages(backend: Backend) throws {
+        var random = SeededRandom(seed: 2)
+        try backend.with { store in
+            let entries = try ReplicaReaderTests.randomEntries(100, &random)
+            for entry in entries { try store.commit(entry) }
+            let sorted = entries.map(\.reference).sorted()
+            var paged: [EntryReference] = []
+            while true {
+                let page = try store.references(in: .root, after: paged.last, limit: 7)
+                paged.append(contentsOf: page)
+                if page.count < 7 { break }
+            }
+            #expect(paged == sorted)
+            let bucket = TimeBucket(level: 2, containing: sorted[50].hlc)
+            let inside = sorted.filter { bucket.contains($0.hlc) }
+            #expect(try store.references(in: bucket, after: nil, limit: .max) == inside)
+            #expect(try store.references(in: bucket, after: sorted[0], limit: .max) == inside.filter { sorted[0] < $0 })
+            #expect(try store.references(in: bucket, after: sorted[99], limit: 5).isEmpty)
+        }
+    }
+
+    @Test(arguments: Backend.allCases) func whatIsNotHereIsGone(backend: Backend) throws {
+        try backend.with { store in
+            let here = try testEntry("app/a", .integer(1), ms: 10)
+            let other = try testEntry("app/a", .integer(2), ms: 10)
+            try store.commit(here)
+            let wrong = EntryReference(hlc: HLC(ms: 11), idPrefix: here.reference.idPrefix)
+            let wanted = [other.reference, here.reference, wrong, here.reference]
+            let (bundles, gone) = try store.bundles(for: wanted)
+            #expect(try bundles == [testBundle([here])])
+            #expect(gone == [other.reference, wrong])
+            #expect(try !store.contains(other.reference) && !store.contains(wrong))
+        }
+    }
+
+    @Test(arguments: Backend.allCases) func transfersStaySmall(backend: Backend) throws {
+        try backend.with { store in
+            let text = String(repeating: "x", count: 30_000)
+            let entries = try (0..<7).map { index in
+                // One is larger than a transfer and goes alone.
+                let value = index == 3 ? String(repeating: text, count: 4) : text
+                return try testEntry("app/\(index)", .string(value), ms: UInt64(10 + index))
+            }
+            _ = try store.commit([testBundle(entries)], heldAfter: farFuture)
+            let (bundles, _) = try store.bundles(for: entries.map(\.reference))
+            let present = bundles.map { $0.leaves.map(\.index) }
+            #expect(present == [[0, 1], [2], [3], [4, 5], [6]])
+            for bundle in bundles { #expect(try bundle.root == testBundle(entries).root) }
+        }
+    }
+
+    /// Signed bundles wander in parts between replicas while entries die: whatever a store hands out verifies.
+    @Test(arguments: Backend.allCases, 0..<6) func proofsHoldWhateverDiesOrIsMissing(backend: Backend, seed: Int) throws
+    {
+        var random = SeededRandom(seed: UInt64(seed))
+        let key = ReplicaReaderTests.key
+        let workspace = ReplicaReaderTests.workspace
+        let count = [2, 3, 7, 8, 33, 100][seed]
+        let entries = try (0..<count).map { index in
+            try testEntry("app/\(index)", .integer(1), ms: UInt64(10 + index), author: key.publicKey)
+        }
+        let whole = Bundle(signing: entries, by: key, workspace: workspace)
+        try backend.with { source in
+            try backend.with { target in
+                _ = try source.commit([whole], heldAfter: farFuture)
+                for round in 0..<20 {
+                    let wanted = entries.filter { _ in random.below(4) == 0 }.map(\.reference)
+                    let (bundles, gone) = try source.bundles(for: wanted)
+                    for bundle in bundles { try #require(bundle.verifies(workspace: workspace), "seed \(seed)") }
+                    try #require(bundles.map(\.leaves.count).reduce(0, +) + gone.count == wanted.count)
+                    _ = try target.commit(bundles, heldAfter: farFuture)
+                    let victim = random.below(count)
+                    let time = UInt64(1000 + round)
+                    let killer = try testEntry("app/\(victim)", .null, ms: time, author: key.publicKey)
+                    _ = try (random.below(2) == 0 ? source : target).commit(
+                        [Bundle(signing: [killer], by: key, workspace: workspace)], heldAfter: farFuture)
+                    let (received, _) = try target.bundles(for: target.allReferences())
+                    for bundle in received { try #require(bundle.verifies(workspace: workspace), "seed \(seed)") }
+                }
+            }
+        }
+    }
+}
