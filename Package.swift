@@ -16,6 +16,7 @@ let package = Package(
         .systemLibrary(name: "CDNSSD", path: "Sources/CDNSSD"),
         .systemLibrary(name: "CUTF8Proc", path: "Sources/CUTF8Proc"),
         .target(name: "CPosix"),
+        .target(name: "CLimit", linkerSettings: [.linkedLibrary("sodium"), .linkedLibrary("sqlite3")]),
 
         .target(name: "CBOR"),
         .target(name: "Seal", dependencies: ["CSodium"]),
@@ -41,7 +42,7 @@ let package = Package(
         .target(name: "Simulation", dependencies: ["Replication", "Seal", "Store", "Tree", "Wire"]),
         .executableTarget(
             name: "starling-bench",
-            dependencies: ["CPosix", "ControlAPI", "ControlClient", "Node", "Seal", "Store", "Tree"]),
+            dependencies: ["CLimit", "CPosix", "CommandLineKit", "ControlAPI", "ControlClient"]),
 
         .testTarget(name: "CBORTests", dependencies: ["CBOR"]),
         .testTarget(name: "SealTests", dependencies: ["Seal"], resources: [.copy("Vectors")]),
@@ -77,7 +78,7 @@ if Context.environment["STARLING_FUZZ"] != nil {
 }
 
 // One set of settings for every Swift target, so that none can fall behind.
-for target in package.targets where target.type != .system && target.name != "CPosix" {
+for target in package.targets where target.type != .system && !["CPosix", "CLimit"].contains(target.name) {
     target.swiftSettings = [
         .swiftLanguageMode(.v6),
         .enableUpcomingFeature("ExistentialAny"),

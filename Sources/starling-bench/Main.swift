@@ -1,4 +1,6 @@
+internal import Glibc
+
 @main
 struct Main {
-    static func main() {}
+    static func main() { exit(BenchProgram.run(Array(CommandLine.arguments.dropFirst()))) }
 }

@@ -8,8 +8,9 @@ enum Layers {
     /// Lowest first: a target imports only what stands before it. Package.swift keeps the same order.
     static let order =
         systemLibraries + [
-            "CPosix", "CBOR", "Seal", "Tree", "Wire", "Replication", "Chat", "Store", "Discovery", "Net", "ControlAPI",
-            "ControlClient", "Node", "CommandLineKit", "starlingd", "starling", "Simulation", "starling-bench",
+            "CPosix", "CLimit", "CBOR", "Seal", "Tree", "Wire", "Replication", "Chat", "Store", "Discovery", "Net",
+            "ControlAPI", "ControlClient", "Node", "CommandLineKit", "starlingd", "starling", "Simulation",
+            "starling-bench",
         ] + fuzzers
 
     static let fuzzers = ["fuzz-cbor", "fuzz-frames", "fuzz-jsonrpc"]

@@ -1,0 +1,42 @@
+// What this machine can do at most: the parts that one chat message cannot do without, in blocking C and nothing around
+// them. A figure of the programs means something only beside these, taken at the same time.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// MARK: The floor of one message
+
+// A message's way, client -Unix socket-> relay A -TCP on loopback-> relay B -Unix socket-> client, with the relays as
+// processes of their own. They die with the calling thread.
+struct limit_chain;
+
+// Bytes of one message, about what a line of chat takes with its fields.
+enum { LIMIT_MESSAGE_BYTES = 200 };
+
+// Makes a chain. Bare, the relays only pass bytes on. Honest, A commits to SQLite (WAL, synchronous=NORMAL), signs
+// (Ed25519) and seals (ChaCha20-Poly1305), and B opens, verifies and commits; the databases lie in `directory`.
+// Returns 0 and the chain, or an error number. `directory` must outlive the chain.
+int limit_chain_open(const char *directory, bool honest, struct limit_chain **chain);
+// Sends `count` messages (1 … 256) in one go and waits for all. Returns the nanoseconds it took, -1 if the chain broke.
+int64_t limit_chain_send(struct limit_chain *chain, int count);
+// Ends the relays and removes their databases.
+void limit_chain_close(struct limit_chain *chain);
+
+// MARK: What one core can do in bulk
+
+enum limit_work {
+    LIMIT_SIGN,           // Ed25519 over a message
+    LIMIT_VERIFY,
+    LIMIT_HASH,           // BLAKE2b-256 of a message
+    LIMIT_HASH_BULK,      // BLAKE2b-256 of 1 MiB
+    LIMIT_SEAL_BULK,      // ChaCha20-Poly1305 of 1 MiB
+    LIMIT_ROWS,           // rows of a message into SQLite, 1,000 in a transaction
+};
+
+// Does it for about `duration_ms` and returns how often a second, for the bulk ones bytes a second; negative if it failed.
+double limit_rate(enum limit_work work, int duration_ms, const char *directory);
+
+// Nanoseconds of CLOCK_MONOTONIC.
+int64_t limit_now_ns(void);

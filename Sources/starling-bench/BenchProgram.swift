@@ -1,0 +1,90 @@
+internal import CommandLineKit
+internal import Glibc
+
+/// The command line of the measurements.
+enum BenchProgram {
+    /// What can be measured, in the order of the report.
+    enum Part: String, CaseIterable {
+        case latency, memory, start
+    }
+
+    static let program = Program(
+        root: Command(
+            "starling-bench", "Measures two daemons on this machine beside what the machine can do at most",
+            details: [
+                "Every run begins with the limits: the floor of one chat message from client to client, made of nothing "
+                    + "but the system calls, the commits and the cryptography that it cannot do without, and the rates "
+                    + "of one core. Figures of another run or machine cannot be compared without them.",
+                "latency: from a client's send to the event at a client of the other node, and to the answer, one "
+                    + "message at a time and in bursts; in turns with the limit, so that noise hits both alike.",
+                "memory: an idle daemon with an empty workspace, and with 100,000 messages.",
+                "start: from exec to \"ready\", and two fresh daemons until the first message is across.",
+                "Daemons run on loopback, in a folder below TMPDIR that is removed at the end.",
+            ],
+            arguments: [
+                Argument("PART", "latency, memory or start; several may be named, none means all", count: .rest)
+            ],
+            options: [
+                Option("seconds", value: "N", "Measure latency for this long (default: until 2,000 messages)"),
+                Option("daemon", value: "FILE", "The starlingd to measure (default: the one beside this program)"),
+                Option("json", "Print one JSON object a line for each figure"),
+                Option("check", "Exit with 1 if a figure misses its aim"),
+            ],
+            examples: [
+                Example("starling-bench", "All of it, in two minutes or so"),
+                Example("starling-bench latency --seconds 30", "Latency alone, for longer"),
+                Example("starling-bench start --json --check", "For a script"),
+            ]),
+        version: "0.1.0",
+        exitCodes: [
+            ExitCode(0, "measured"), ExitCode(1, "could not measure; with --check: an aim was missed"),
+            ExitCode(2, "the command line was not understood"), ExitCode(130, "interrupted"),
+        ],
+        environment: [("TMPDIR", "where the daemons keep their files meanwhile (default: /tmp)")])
+
+    static func run(_ words: [String]) -> Int32 {
+        do {
+            switch try Parser(program).parse(words) {
+            case .help(let path): Terminal.write(Help(program).text(path))
+            case .version: Terminal.write("starling-bench \(program.version)\n")
+            case .run(let invocation): return try measure(invocation)
+            }
+            return 0
+        } catch let error as UsageError {
+            Terminal.complain("\(error)\nTry: starling-bench --help")
+            return 2
+        } catch BenchError.interrupted {
+            return 130
+        } catch {
+            Terminal.complain("\(error)")
+            return 1
+        }
+    }
+
+    private static func measure(_ invocation: Invocation) throws -> Int32 {
+        var parts: Set<Part> = []
+        for word in invocation.rest("PART") {
+            guard let part = Part(rawValue: word) else {
+                throw invocation.usageError("there is no figure \(word): latency, memory or start")
+            }
+            parts.insert(part)
+        }
+        if parts.isEmpty { parts = Set(Part.allCases) }
+        let seconds = try invocation.integer("seconds", in: 1...3600)
+        let program = try DaemonUnderTest.program(invocation.value("daemon"))
+        let report = Report(isJSON: invocation.has("json"))
+        try Interruption.route()
+        let scratch = try ScratchFolder()
+        defer { scratch.remove() }
+
+        try Limits.measure(in: scratch, report)
+        for part in Part.allCases where parts.contains(part) {
+            switch part {
+            case .latency: try LatencyBench(program, scratch).measure(seconds: seconds, report)
+            case .memory: try MemoryBench(program, scratch).measure(report)
+            case .start: try StartBench(program, scratch).measure(report)
+            }
+        }
+        return invocation.has("check") && !report.areAimsMet ? 1 : 0
+    }
+}
