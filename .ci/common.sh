@@ -81,7 +81,7 @@ quiet_build() {
     shift
     mkdir -p "$logs"
     if ! swift build "$@" 2>&1 </dev/null | tee "$log" | progress; then
-        grep -vE '^(\[[0-9]+/[0-9]+\]|Building for)' "$log" | head -n 200 >&2 || true
+        grep -vE '^(\[[0-9]+/[0-9]+\]|Building for)' "$log" | head -n 100 >&2 || true
         local lock
         lock=$(sed -n 's/^error: invalid access to \(.*\.lock\)$/\1/p' "$log")
         [ -z "$lock" ] || die "another user built here before" "As root: rm $lock; chown -R $(id -un) $PWD/.build"
