@@ -297,6 +297,8 @@ public final class StreamSocket: @unchecked Sendable {
     // MARK: Readiness
 
     private func updateInterest() {
+        // Setting a callback comes here as well.
+        loop.preconditionOnLoop()
         guard var watch else { return }
         var events: UInt32? = (wantsInput ? Readiness.readable : 0) | (queue.isEmpty ? 0 : Readiness.writable)
         if hungUp, !wantsInput { events = nil }

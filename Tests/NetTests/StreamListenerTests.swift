@@ -178,6 +178,7 @@ struct StreamListenerTests {
             for filler in fillers { close(filler) }
             #expect(RawSocket.connected(to: address) != nil)
             #expect(await accepted.value)
+            loop.stop()
         }
     }
 }
