@@ -152,7 +152,7 @@ final class ChatLoop {
         } catch ClientError.refused(let error) {
             show(model.complaint(Escaper.escape(error.message)))
         } catch let error as RPCError {
-            show(model.complaint("the daemon sent something that makes no sense here: \(Escaper.escape(error.message))"))
+            show(model.complaint("this answer makes no sense here: \(Escaper.escape(error.message))"))
         } catch {
             lose(error)
         }
