@@ -63,7 +63,7 @@ let package = Package(
         .target(name: "Lab", path: "Tests/Lab", resources: [.copy("Scripts")]),
         .testTarget(
             name: "CommandLineTests",
-            dependencies: ["ControlAPI", "ControlClient", "Lab", "starling", "starlingd"]),
+            dependencies: ["CommandLineKit", "ControlAPI", "ControlClient", "Lab", "starling", "starlingd"]),
         .testTarget(name: "HouseRulesTests"),
     ]
 )

@@ -42,6 +42,8 @@ final class ChatLoop {
         }
         try greet()
         while !isOver {
+            // Also those that came with an answer: nothing is readable any more for them.
+            if client == nil { reconnect() } else { takeEvents() }
             draw()
             step()
         }
@@ -60,7 +62,6 @@ final class ChatLoop {
         } else if decoder.isWaiting {
             for key in decoder.timeOut() { press(key) }
         }
-        if client == nil { reconnect() } else { takeEvents() }
     }
 
     private func resize() {
@@ -151,7 +152,7 @@ final class ChatLoop {
         } catch ClientError.refused(let error) {
             show(model.complaint(Escaper.escape(error.message)))
         } catch let error as RPCError {
-            show(model.complaint("the daemon sent something that makes no sense here: \(Escaper.escape(error.message))"))
+            show(model.complaint("this answer makes no sense here: \(Escaper.escape(error.message))"))
         } catch {
             lose(error)
         }

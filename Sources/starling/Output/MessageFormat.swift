@@ -56,7 +56,7 @@ struct MessageFormat {
             let columns = TextWidth.of(character)
             if used + columns > width {
                 // Break behind the last space of the line, unless that leaves less than a third of it.
-                let space = line.lastIndex(of: " ").map { $0 + 1 } ?? 0
+                let space = character == " " ? line.count : line.lastIndex(of: " ").map { $0 + 1 } ?? 0
                 let cut = space > line.count / 3 ? space : line.count
                 var kept = line[..<cut]
                 while kept.last == " " { kept.removeLast() }
@@ -68,7 +68,7 @@ struct MessageFormat {
             line.append(character)
             used += columns
         }
-        lines.append(String(line))
+        if !line.isEmpty || lines.isEmpty { lines.append(String(line)) }
         return lines
     }
 

@@ -1,0 +1,45 @@
+import Testing
+
+@testable import starling
+
+struct ChatInputTests {
+    static let inputs: [(line: String, input: ChatInput)] = [
+        ("hello", .message("hello")), (" /who", .message(" /who")), ("//etc is a folder", .message("/etc is a folder")),
+        ("/join #lunch", .join("#lunch")), ("/J lunch ", .join("lunch")), ("/who", .who), ("/names", .who),
+        ("/topic", .topic(nil)), ("/topic  New one ", .topic("New one")), ("/topic -", .topic("")),
+        ("/nick Ada Lovelace", .nick("Ada Lovelace")), ("/edit", .edit(nil)), ("/edit new\ntext", .edit("new\ntext")),
+        ("/delete", .delete), ("/react 👍", .react("👍")), ("/help", .help), ("/?", .help), ("/quit", .quit),
+        ("/q", .quit),
+        ("/channels", .channels), ("/join", .mistake("where to? /join #name")),
+        ("/nick ", .mistake("what name? /nick NAME")),
+        ("/react", .mistake("which emoji? /react 👍")),
+        ("/dance", .mistake("there is no /dance; /help lists what there is, // begins a message with a slash")),
+    ]
+
+    @Test(arguments: inputs.indices)
+    func reads(_ index: Int) {
+        let (line, input) = Self.inputs[index]
+        #expect(ChatInput(line) == input)
+    }
+
+    @Test func everyListedCommandExists() {
+        for command in ChatInput.commands {
+            guard case .mistake(let words) = ChatInput("\(command.name) x") else { continue }
+            Issue.record("\(command.name): \(words)")
+        }
+    }
+
+    @Test func typingIsToldSparingly() {
+        var signal = TypingSignal()
+        let told = [
+            signal.keyPressed(isComposing: false, nowMs: 0), signal.keyPressed(isComposing: true, nowMs: 1_000),
+            signal.keyPressed(isComposing: true, nowMs: 3_999), signal.keyPressed(isComposing: true, nowMs: 4_000),
+            signal.keyPressed(isComposing: false, nowMs: 4_100), signal.keyPressed(isComposing: false, nowMs: 9_000),
+            signal.keyPressed(isComposing: true, nowMs: 9_001),
+        ]
+        let expected: [Bool?] = [nil, true, nil, true, false, nil, true]
+        #expect(told == expected)
+        signal.reset()
+        #expect(signal.keyPressed(isComposing: true, nowMs: 9_002) == true)
+    }
+}

@@ -1,0 +1,175 @@
+import ControlAPI
+import Testing
+
+@testable import starling
+
+struct ChatModelTests {
+    private static let general = "---------generalgenera"
+    private static let ops = "---------opsopsopsopso"
+    private static let me = "uidOfMyself"
+    private static let bob = "uidOfBob-aaaa"
+
+    private func model(columns: Int = 80) -> ChatModel {
+        var model = ChatModel(
+            uid: Self.me, style: Style(isColoured: false), columns: columns,
+            time: { milliseconds in
+                var time = LocalTime(milliseconds: 0)
+                time.hour = 14
+                time.minute = Int(milliseconds % 60)
+                time.day = Int(milliseconds / 60) + 1
+                return time
+            })
+        model.fill([
+            PersonRow(uid: Self.me, name: "ada", state: .online, since: 0, isSelf: true),
+            PersonRow(uid: Self.bob, name: "bob", state: .online, since: 0),
+        ])
+        _ = model.take(ChannelRow(key: Self.general, name: "general", topic: "All of it"))
+        _ = model.take(ChannelRow(key: Self.ops, name: "ops", unread: 3))
+        return model
+    }
+
+    private func joined() -> ChatModel {
+        var model = model()
+        _ = model.join(Self.general)
+        _ = model.take(message("k0", "first"))
+        _ = model.ready()
+        return model
+    }
+
+    private func message(_ key: String, _ text: String, from uid: String = bob, at: Int64 = 3) -> MessageRow {
+        MessageRow(
+            key: key, channel: Self.general, senderId: uid, senderName: uid == Self.me ? "ada" : "bob", text: text,
+            createdAt: at, verified: true)
+    }
+
+    @Test func joiningShowsTitleAndHistory() {
+        var model = model()
+        #expect(model.join(Self.general) == ["", "#general · All of it"])
+        #expect(!model.isLive)
+        let first = model.take(message("k1", "hello"))
+        #expect(first.count == 2 && first[1] == "14:03           bob │ hello")
+        #expect(
+            model.take(message("k2", "two\nlines", from: Self.me)) == [
+                "14:03           ada │ two", "                    │ lines",
+            ])
+        #expect(model.ready().isEmpty && model.isLive)
+        let nextDay = model.take(message("k3", "later", at: 65))
+        #expect(nextDay.count == 2 && nextDay[0].hasPrefix("── "))
+    }
+
+    @Test func anEmptyChannelSaysSo() {
+        var model = model()
+        _ = model.join(Self.ops)
+        #expect(model.ready() == ["  nothing has been written here yet"])
+    }
+
+    @Test func editsReactionsAndDeletesAreToldOnce() {
+        var model = joined()
+        var row = message("k1", "lunch at one")
+        _ = model.take(row)
+        #expect(model.take(row).isEmpty, "after a lost connection all comes again")
+        row.text = "lunch at two"
+        row.editedAt = 4
+        #expect(model.take(row) == ["14:03           bob │ ✎ lunch at two (edited)"])
+        row.reactions = [.init(emoji: "👍", uids: [Self.me])]
+        #expect(model.take(row) == ["  ada 👍 “lunch at two”"])
+        row.reactions = []
+        #expect(model.take(row) == ["  ada took 👍 back"])
+        #expect(model.delete("k1") == ["  bob deleted “lunch at two”"])
+        #expect(model.delete("k1").isEmpty)
+    }
+
+    @Test func answersQuote() {
+        var model = joined()
+        var row = message("k1", "yes", from: Self.me)
+        row.replyTo = "k0"
+        #expect(model.take(row) == ["  ↳ bob: first", "14:03           ada │ yes"])
+    }
+
+    @Test func lastMessages() {
+        var model = joined()
+        #expect(model.lastOwn == nil && model.last?.key == "k0")
+        _ = model.take(message("k1", "mine", from: Self.me))
+        _ = model.take(message("k2", "theirs"))
+        #expect(model.lastOwn?.key == "k1" && model.last?.key == "k2")
+        _ = model.delete("k1")
+        #expect(model.lastOwn == nil)
+        for number in 0..<(ChatModel.rememberedMax + 10) { _ = model.take(message("n\(number)", "x")) }
+        #expect(model.take(message("n\(ChatModel.rememberedMax + 9)", "x")).isEmpty)
+        #expect(!model.take(message("k2", "theirs")).isEmpty, "what is too old is forgotten")
+    }
+
+    @Test func comingAndGoing() {
+        var model = joined()
+        let carol = PersonRow(uid: "uidOfCarol", name: "carol", state: .online, since: 0)
+        #expect(model.take(carol) == ["  carol is here"])
+        var bob = PersonRow(uid: Self.bob, name: "bob", state: .away, since: 0)
+        #expect(model.take(bob).isEmpty)
+        bob.state = .offline
+        #expect(model.take(bob) == ["  bob has left"])
+        bob.name = "robert"
+        #expect(model.take(bob) == ["  bob is robert now"])
+        let myself = PersonRow(uid: Self.me, name: "Ada", state: .online, since: 0, isSelf: true)
+        #expect(model.take(myself) == ["  you are Ada now"])
+    }
+
+    /// Nobody can pass for another by taking their name.
+    @Test func sharedNamesAreToldApart() {
+        var model = joined()
+        let impostor = PersonRow(uid: "uidOfOther-zzzz", name: "BOB", state: .online, since: 0)
+        #expect(model.take(impostor) == ["  BOB~zzzz is here"])
+        #expect(model.take(message("k1", "me"))[0] == "14:03      bob~aaaa │ me")
+    }
+
+    @Test func statusLine() {
+        var model = joined()
+        #expect(model.status().text == String(repeating: " ", count: 73) + "#ops 3")
+        _ = model.take(ChannelRow(key: Self.ops, name: "ops"))
+        #expect(model.status().text == "")
+        func types(_ uid: String, _ name: String, in channels: [String], isSelf: Bool = false) -> PersonRow {
+            PersonRow(uid: uid, name: name, state: .online, since: 0, typing: channels, isSelf: isSelf)
+        }
+        _ = model.take(types(Self.me, "ada", in: [Self.general], isSelf: true))
+        _ = model.take(types(Self.bob, "bob", in: [Self.ops]))
+        #expect(model.status().text == "")
+        _ = model.take(types(Self.bob, "bob", in: [Self.general]))
+        #expect(model.status().text == "bob is typing…")
+        _ = model.take(types("uidOfCarol", "carol", in: [Self.general]))
+        #expect(model.status().text == "bob and carol are typing…")
+        _ = model.take(types("uidOfDan", "dan", in: [Self.general]))
+        #expect(model.status().text == "3 people are typing…")
+        model.isConnected = false
+        #expect(model.status().text == "no connection to the daemon, trying again…")
+    }
+
+    @Test func channelChanges() {
+        var model = joined()
+        let renamed = ChannelRow(key: Self.general, name: "agora", topic: "All of it", unread: 0)
+        #expect(model.take(renamed) == ["  #general is #agora now"])
+        var row = renamed
+        row.topic = nil
+        row.archived = true
+        #expect(model.take(row) == ["  the topic was taken away", "  archived"])
+        #expect(model.take(ChannelRow(key: Self.ops, name: "other")).isEmpty, "not the one on the screen")
+        #expect(model.currentName == "#agora")
+    }
+
+    @Test func nothingFromOthersReachesTheTerminalRaw() {
+        var model = model()
+        let nasty = "\u{1b}]0;x\u{7}\u{202e}\r"
+        _ = model.take(ChannelRow(key: Self.general, name: nasty, topic: nasty))
+        var lines = model.join(Self.general)
+        lines += model.take(PersonRow(uid: Self.bob, name: nasty, state: .offline, since: 0))
+        var row = message("k1", nasty)
+        row.attachment = ["name": .string(nasty)]
+        row.reactions = [.init(emoji: nasty, uids: [nasty])]
+        lines += model.take(row)
+        row.reactions = []
+        row.text = nasty + "2"
+        lines += model.take(row) + model.delete("k1") + [model.status().text]
+        _ = model.take(ChannelRow(key: Self.general, name: nasty + "3", topic: "x" + nasty))
+        let all = lines.joined(separator: " ").unicodeScalars
+        #expect(!all.contains { $0.value < 0x20 || $0.value == 0x7F || $0.value == 0x202E })
+        #expect(lines.count > 8)
+    }
+}
