@@ -3,7 +3,7 @@ public struct Help: Sendable {
     private let program: Program
     private let columns: Int
 
-    /// - Parameter columns: where lines are wrapped; at least 40.
+    /// - `columns`: where lines are wrapped; at least 40.
     public init(_ program: Program, columns: Int = 80) {
         self.program = program
         self.columns = max(40, columns)

@@ -48,7 +48,7 @@ public struct RPCError: Error, Sendable, Equatable, CustomStringConvertible {
     public var message: String
     public var reason: Reason
 
-    /// - Parameter code: the number; ``Code/refused`` for every refusal that JSON-RPC has no number for.
+    /// - `code`: the number; ``Code/refused`` for every refusal that JSON-RPC has no number for.
     public init(code: Code = .refused, reason: Reason, message: String) {
         self.code = code
         self.reason = reason

@@ -10,7 +10,7 @@ public enum DaemonStarter {
     ///
     /// If it ends because another one was quicker, that one is as good: the caller connects afterwards anyway.
     ///
-    /// - Parameter arguments: further arguments of `starlingd`.
+    /// - `arguments`: further arguments of `starlingd`.
     /// - Returns: its process id.
     /// - Throws: ``ClientError/notStarted(_:)`` with what the daemon said last and where its log is.
     @discardableResult

@@ -12,7 +12,7 @@ public final class DiscoveryService: Sendable {
 
     /// A service that does nothing until it is started.
     ///
-    /// - Parameter onEvent: called on the discovery thread, or on a queue of the system when that thread hangs; never by
+    /// - `onEvent`: called on the discovery thread, or on a queue of the system when that thread hangs; never by
     ///   two at once. It must return soon. It may call this object's methods.
     public init(configuration: DiscoveryConfiguration, onEvent: @escaping @Sendable (DiscoveryEvent) -> Void) {
         Self.prepareProcess()

@@ -37,7 +37,7 @@ public struct ClockEstimate: Sendable {
 
     /// Takes in readings of all clocks, the own one first.
     ///
-    /// - Parameter nowMs: monotonic time of the readings.
+    /// - `nowMs`: monotonic time of the readings.
     public mutating func update(own: Sample, peers: [Sample], nowMs: UInt64) {
         let all = [own] + peers
         let anyContent = all.contains { $0.highWaterMs > 0 }

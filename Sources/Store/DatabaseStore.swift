@@ -20,7 +20,7 @@ public final class DatabaseStore: NodeStore {
 
     /// Opens a database file, and creates it (mode 0600) where there is none; its folder must exist.
     ///
-    /// - Parameter busyTimeoutMs: how long to wait for a daemon that is just ending before it fails with `inUse`.
+    /// - `busyTimeoutMs`: how long to wait for a daemon that is just ending before it fails with `inUse`.
     /// - Throws: ``StoreError``; with `isCorrupt` the caller sets the file aside, together with its `-wal`, and opens a new one.
     public init(path: String, busyTimeoutMs: Int32 = 2000) throws {
         database = try Database(path: path, busyTimeoutMs: busyTimeoutMs)

@@ -1,7 +1,7 @@
 internal import Seal
 public import Tree
 
-/// The store in memory, for simulations with many nodes: the same rows, judged by the same ``Merger``, in sorted arrays.
+/// The store in memory, for simulations with many nodes: the same rows, judged by the same `Merger`, in sorted arrays.
 ///
 /// Insertion moves what lies behind, so it suits up to some hundred thousand entries. Nothing throws but an unverified bundle.
 public final class MemoryStore: NodeStore {

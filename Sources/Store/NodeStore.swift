@@ -22,7 +22,7 @@ public protocol NodeStore: AnyObject, EntryStore {
     /// Count and sum of BLAKE2b-256(key: nonce, id) over a bucket's entries, recomputed from the entries: what two nodes
     /// compare when sums of bare ids could have been forged. About 1.5 s a million entries.
     ///
-    /// - Parameter nonce: 1…64 bytes.
+    /// - `nonce`: 1…64 bytes.
     func keyedDigest(nonce: [UInt8], of bucket: TimeBucket) throws -> BucketDigest
 
     /// The channels, conversations and rooms (`channels/{cid}` …) with a message of this key; usually one.
@@ -31,7 +31,7 @@ public protocol NodeStore: AnyObject, EntryStore {
     /// here, over all containers, and are never given twice.
     func lastArrival(container: Path) throws -> Int64
     /// Messages of a container that arrived after a number and were not written by `author`, at most
-    /// ``unreadCountMax``.
+    /// `unreadCountMax`.
     func unread(container: Path, afterArrival: Int64, notBy author: Bytes32) throws -> Int
     /// The arrival number up to which a container was read; 0 at first. Known to this node alone.
     func readMark(container: Path) throws -> Int64

@@ -84,7 +84,7 @@ public struct AutoID: Sendable, Hashable, CustomStringConvertible {
 
     /// The key that certifies a public channel's name: nine `-` and 13 characters of proof.
     ///
-    /// - Parameter foldedName: the name after NFC and case folding, without `#`, 1…80 bytes.
+    /// - `foldedName`: the name after NFC and case folding, without `#`, 1…80 bytes.
     public static func nameKey(foldedName: String, workspace: Bytes32) -> String {
         let hash = BLAKE2b.hash(workspace.bytes + Array(foldedName.utf8), key: nameKey)
         return namePrefix + String(decoding: Alphabet.encode(hash.bytes, bitCount: proofBits), as: UTF8.self)

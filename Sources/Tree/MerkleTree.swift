@@ -36,9 +36,8 @@ public enum MerkleTree {
 
     /// The hashes of the maximal subtrees without a wanted leaf, left to right: with the wanted leaves they give the root.
     ///
-    /// - Parameters:
-    ///   - wanted: leaf indices, ascending.
-    ///   - hash: the hash of the subtree over leaves `start..<start + count`; nil where it is not known.
+    /// - `wanted`: leaf indices, ascending.
+    /// - `hash`: the hash of the subtree over leaves `start..<start + count`; nil where it is not known.
     /// - Returns: nil where a hash is not known.
     public static func omitted(
         count: Int, wanted: [Int], hash: (_ start: Int, _ count: Int) -> Bytes32?
@@ -60,7 +59,7 @@ public enum MerkleTree {
 
     /// Recomputes the root from leaves and omitted subtrees; nil unless exactly these leaves and hashes fit.
     ///
-    /// - Parameter onSubtree: called with each omitted subtree, so that a receiver can keep it for later proofs.
+    /// - `onSubtree`: called with each omitted subtree, so that a receiver can keep it for later proofs.
     public static func root(
         count: Int, leaves: [(index: Int, id: Bytes32)], omitted: [Bytes32],
         onSubtree: (_ start: Int, _ count: Int, _ hash: Bytes32) -> Void = { _, _, _ in }

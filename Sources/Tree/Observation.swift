@@ -37,9 +37,8 @@ public struct Observation: Sendable {
     /// The value at the path itself where it is no object.
     private var scalar: Value = .null
 
-    /// - Parameters:
-    ///   - kinds: the events wanted.
-    ///   - sizeMax: bytes the window may have; beyond it reads throw ``ReadError/tooLarge``.
+    /// - `kinds`: the events wanted.
+    /// - `sizeMax`: bytes the window may have; beyond it reads throw ``ReadError/tooLarge``.
     public init(path: Path, query: Query, kinds: Set<TreeEvent.Kind>, sizeMax: Int) {
         self.path = path
         self.query = query

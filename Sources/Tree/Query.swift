@@ -141,7 +141,7 @@ extension TreeView {
     ///
     /// By key it reads only what it returns; the other orders read all children of the path.
     ///
-    /// - Parameter sizeMax: bytes of keys and strings after which it throws ``ReadError/tooLarge``.
+    /// - `sizeMax`: bytes of keys and strings after which it throws ``ReadError/tooLarge``.
     public func window(of path: Path, _ query: Query, sizeMax: Int) throws -> QueryWindow {
         var found: [QueryWindow.Child] = []
         var size = 0

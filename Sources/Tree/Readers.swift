@@ -41,7 +41,7 @@ public struct CommitResult: Sendable {
 public protocol EntryStore: EntryReader, ReplicaReader {
     /// Applies the merge rule to bundles whose signature and ownership were checked.
     ///
-    /// - Parameter heldAfter: entries later than this are held: kept and counted, but not live.
+    /// - `heldAfter`: entries later than this are held: kept and counted, but not live.
     func commit(_ bundles: [Bundle], heldAfter: HLC) throws -> CommitResult
     /// Makes held entries live whose time is not after `heldAfter`.
     func release(heldAfter: HLC) throws -> CommitResult

@@ -24,7 +24,7 @@ public struct TreeView {
 
     /// The value at a path; null where there is nothing.
     ///
-    /// - Parameter sizeMax: bytes of keys and strings after which it throws ``ReadError/tooLarge``.
+    /// - `sizeMax`: bytes of keys and strings after which it throws ``ReadError/tooLarge``.
     public func value(at path: Path, sizeMax: Int = .max) throws -> Value {
         let key = PathKey(path)
         let above = try base(at: path)
@@ -96,9 +96,8 @@ public struct TreeView {
     /// Visits children in key order or backwards, with their values, until the body returns false. Reads only what it
     /// visits: a seek and a scan for each child.
     ///
-    /// - Parameters:
-    ///   - lower: first key that may be visited.
-    ///   - upper: last key that may be visited.
+    /// - `lower`: first key that may be visited.
+    /// - `upper`: last key that may be visited.
     public func children(
         of path: Path, from lower: Key? = nil, through upper: Key? = nil, descending: Bool = false,
         _ body: (Key, Value) throws -> Bool

@@ -3,7 +3,7 @@ internal import Glibc
 
 /// A JSON value as the tree keeps it.
 ///
-/// Values made through ``ObjectValue`` and ``number(_:)`` are normalised: no null and no empty object inside an object,
+/// Values made through ``ObjectValue`` and `number(_:)` are normalised: no null and no empty object inside an object,
 /// whole numbers up to 2^53 as integers, −0 as 0. Strings are compared byte by byte, not by Unicode equivalence.
 public enum Value: Sendable, Hashable {
     case null

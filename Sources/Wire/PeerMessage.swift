@@ -8,13 +8,13 @@ public enum PeerMessage: Sendable, Equatable {
     case hello(Vitals, peers: [Bytes32])
     /// Asks which children of a bucket differ from the asker's, whose digests are given.
     case compare(TimeBucket, [ChildDigest])
-    /// Answers ``compare``: the children that differ and are not empty here.
+    /// Answers `compare`: the children that differ and are not empty here.
     case differ(TimeBucket, [ChildDifference])
     /// Asks for the references in a bucket, from `after` on.
     case list(TimeBucket, after: EntryReference?)
-    /// Answers ``list``; `more` means that the list goes on after its last reference.
+    /// Answers `list`; `more` means that the list goes on after its last reference.
     case ids(TimeBucket, [EntryReference], more: Bool)
-    /// Asks for entries. Every one is answered, in ``bundles`` or in ``gone``.
+    /// Asks for entries. Every one is answered, in `bundles` or in `gone`.
     case want([EntryReference])
     /// Signed entries: asked for, or pushed by their author or his neighbours.
     case bundles([Bundle])
@@ -29,7 +29,7 @@ public enum PeerMessage: Sendable, Equatable {
     case pong(Vitals)
     /// Asks for the keyed sum of all ids under both sides' nonces.
     case verify(nonce: [UInt8])
-    /// Answers ``verify`` with the answerer's own nonce.
+    /// Answers `verify` with the answerer's own nonce.
     case verified(nonce: [UInt8], answer: [UInt8], count: Int, sum: Bytes32)
     /// A refusal, for the other side's status.
     case notice(String)
@@ -44,7 +44,7 @@ public enum PeerMessage: Sendable, Equatable {
     public static let peersMax = 512
     /// Bytes of a notice or a reason.
     public static let textMax = 200
-    /// Bytes of a nonce of ``verify``.
+    /// Bytes of a nonce of `verify`.
     public static let nonceBytes = 16
 }
 

@@ -23,12 +23,11 @@ public struct LinkInitiator: ~Copyable, Sendable {
     private var state: State
     private var buffer = HandshakeBuffer(sizes: LinkLimits.message2Sizes)
 
-    /// - Parameters:
-    ///   - psk: see `LinkKey.psk(networkKey:)`.
-    ///   - payload: at most `LinkLimits.payloadSizeMax` bytes for the other side, sealed and authenticated; more traps.
-    ///   - expectedPeer: the identity that must answer. Where another one does, it does not learn ours.
-    ///   - staticKey: our Noise key, kept for the life of the process and not known to anybody afterwards.
-    ///   - ephemeralKey: fresh for every handshake; given only by tests.
+    /// - `psk`: see `LinkKey.psk(networkKey:)`.
+    /// - `payload`: at most `LinkLimits.payloadSizeMax` bytes for the other side, sealed and authenticated; more traps.
+    /// - `expectedPeer`: the identity that must answer. Where another one does, it does not learn ours.
+    /// - `staticKey`: our Noise key, kept for the life of the process and not known to anybody afterwards.
+    /// - `ephemeralKey`: fresh for every handshake; given only by tests.
     public init(
         psk: Bytes32, workspace: Bytes32, identity: SigningKey, payload: [UInt8], expectedPeer: Bytes32? = nil,
         staticKey: X25519KeyPair = .process, ephemeralKey: X25519KeyPair = X25519KeyPair()

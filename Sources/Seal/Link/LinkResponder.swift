@@ -14,11 +14,10 @@ public struct LinkResponder: ~Copyable, Sendable {
     private var buffer = HandshakeBuffer(
         magic: LinkParty.magic, sizes: LinkLimits.message1Size...LinkLimits.message1Size)
 
-    /// - Parameters:
-    ///   - psks: tried in this order, so the current epoch's first; see `LinkKey.psk(networkKey:)`.
-    ///   - payload: at most `LinkLimits.payloadSizeMax` bytes for the other side, sealed and authenticated; more traps.
-    ///   - staticKey: our Noise key, kept for the life of the process and not known to anybody afterwards.
-    ///   - ephemeralKey: fresh for every handshake; given only by tests.
+    /// - `psks`: tried in this order, so the current epoch's first; see `LinkKey.psk(networkKey:)`.
+    /// - `payload`: at most `LinkLimits.payloadSizeMax` bytes for the other side, sealed and authenticated; more traps.
+    /// - `staticKey`: our Noise key, kept for the life of the process and not known to anybody afterwards.
+    /// - `ephemeralKey`: fresh for every handshake; given only by tests.
     public init(
         psks: [Bytes32], workspace: Bytes32, identity: SigningKey, payload: [UInt8],
         staticKey: X25519KeyPair = .process, ephemeralKey: X25519KeyPair = X25519KeyPair()
