@@ -19,56 +19,59 @@ public enum Escaper {
     public static func escape(_ text: String, lines: Lines = .single) -> String {
         guard text.utf8.contains(where: { $0 < 0x20 || $0 > 0x7E }) else { return text }
         let scalars = Array(text.unicodeScalars)
-        var out = String.UnicodeScalarView()
-        out.reserveCapacity(scalars.count)
+        // Bytes, because appending several scalars to a string at once reserves exactly that much each time.
+        var out: [UInt8] = []
+        out.reserveCapacity(text.utf8.count + 64)
         for (index, scalar) in scalars.enumerated() {
             if scalar.value >= 0x20, scalar.value <= 0x7E {
-                out.append(scalar)
+                out.append(UInt8(ascii: scalar))
             } else if scalar.value < 0xA0 {
                 control(scalar, next: index + 1 < scalars.count ? scalars[index + 1] : nil, lines, to: &out)
             } else if isHidden(scalar), !belongs(scalar, at: index, in: scalars) {
-                out.append(contentsOf: "\\u{\(String(scalar.value, radix: 16))}".unicodeScalars)
+                out.append(contentsOf: "\\u{\(String(scalar.value, radix: 16))}".utf8)
             } else {
-                if isCombining(scalar), index == 0 || scalars[index - 1] == "\n" { out.append("\u{25CC}") }
-                out.append(scalar)
+                if isCombining(scalar), index == 0 || scalars[index - 1] == "\n" {
+                    out.append(contentsOf: "\u{25CC}".utf8)
+                }
+                out.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
             }
         }
-        return String(out)
+        return String(decoding: out, as: UTF8.self)
     }
 
     /// JSON text with the same characters as `\u` escapes: still the same JSON, and safe to show in a terminal.
     public static func escape(json: String) -> String {
         guard json.utf8.contains(where: { $0 > 0x7E }) else { return json }
         let scalars = Array(json.unicodeScalars)
-        var out = String.UnicodeScalarView()
-        out.reserveCapacity(scalars.count)
+        var out: [UInt8] = []
+        out.reserveCapacity(json.utf8.count + 64)
         for (index, scalar) in scalars.enumerated() {
             let isControl = (0x7F..<0xA0).contains(scalar.value)
             guard isControl || (isHidden(scalar) && !belongs(scalar, at: index, in: scalars)) else {
-                out.append(scalar)
+                out.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
                 continue
             }
             for unit in UTF16.encode(scalar) ?? .init() {
                 let digits = String(unit, radix: 16)
-                out.append(contentsOf: "\\u\(String(repeating: "0", count: 4 - digits.count))\(digits)".unicodeScalars)
+                out.append(contentsOf: "\\u\(String(repeating: "0", count: 4 - digits.count))\(digits)".utf8)
             }
         }
-        return String(out)
+        return String(decoding: out, as: UTF8.self)
     }
 
     private static func control(
-        _ scalar: Unicode.Scalar, next: Unicode.Scalar?, _ lines: Lines, to out: inout String.UnicodeScalarView
+        _ scalar: Unicode.Scalar, next: Unicode.Scalar?, _ lines: Lines, to out: inout [UInt8]
     ) {
         switch (scalar, lines) {
-        case ("\n", .kept): out.append(scalar)
+        case ("\n", .kept): out.append(0x0A)
         case ("\r", .kept) where next == "\n": break
-        case ("\t", .kept): out.append(contentsOf: "    ".unicodeScalars)
-        case ("\n", _): out.append(contentsOf: "\\n".unicodeScalars)
-        case ("\r", _): out.append(contentsOf: "\\r".unicodeScalars)
-        case ("\t", _): out.append(contentsOf: "\\t".unicodeScalars)
+        case ("\t", .kept): out.append(contentsOf: "    ".utf8)
+        case ("\n", _): out.append(contentsOf: "\\n".utf8)
+        case ("\r", _): out.append(contentsOf: "\\r".utf8)
+        case ("\t", _): out.append(contentsOf: "\\t".utf8)
         default:
             let digits = String(scalar.value, radix: 16)
-            out.append(contentsOf: "\\x\(digits.count == 1 ? "0" : "")\(digits)".unicodeScalars)
+            out.append(contentsOf: "\\x\(digits.count == 1 ? "0" : "")\(digits)".utf8)
         }
     }
 
