@@ -1,3 +1,4 @@
+internal import Discovery
 internal import Glibc
 internal import Net
 internal import Synchronization
@@ -8,6 +9,8 @@ public enum Daemon {
     ///
     /// - Returns: the exit code: 0 after an orderly end, 1 if it could not start.
     public static func run(_ options: NodeOptions) -> Int32 {
+        // Before any thread: it sets the environment.
+        DiscoveryService.prepareProcess()
         // No file this process makes is for others.
         umask(0o077)
         do {
