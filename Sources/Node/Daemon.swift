@@ -10,6 +10,8 @@ public enum Daemon {
     public static func run(_ options: NodeOptions) -> Int32 {
         // No file this process makes is for others.
         umask(0o077)
+        // A log that nobody reads any more must not end the daemon.
+        signal(SIGPIPE, SIG_IGN)
         do {
             let loop = try EventLoop(name: "starlingd", startsThread: false)
             let node = try Node(options, loop: loop)

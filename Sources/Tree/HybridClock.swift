@@ -66,7 +66,8 @@ public struct HybridClock: Sendable {
     /// The random start may itself lie a second ahead; that much more is allowed so that a fresh node never waits.
     private var startLeadMs: UInt64 { 1001 }
 
-    /// Takes over the time of an applied entry.
+    /// Takes over the time of an entry that was applied and came from elsewhere. Those of this node's own writes are taken
+    /// over as they are given out; counting them here would let a burst pull itself along.
     public mutating func observe(_ hlc: HLC) {
         last = max(last, hlc)
         appliedMs = max(appliedMs, hlc.ms)
