@@ -59,7 +59,9 @@ let package = Package(
         .testTarget(name: "ControlAPITests", dependencies: ["ControlAPI", "Tree"]),
         .testTarget(name: "ControlClientTests", dependencies: ["ControlAPI", "ControlClient"]),
         .testTarget(name: "CommandLineKitTests", dependencies: ["CommandLineKit"]),
-        .testTarget(name: "NodeTests", dependencies: ["ControlAPI", "ControlClient", "Node", "Seal", "Tree"]),
+        .testTarget(
+            name: "NodeTests",
+            dependencies: ["ControlAPI", "Lab", "Net", "Node", "Seal", "Store", "Tree", "Wire", "starlingd"]),
         .target(name: "Lab", path: "Tests/Lab", resources: [.copy("Scripts")]),
         .testTarget(
             name: "CommandLineTests",

@@ -51,8 +51,10 @@ extension DatabaseStore {
         return try statements.containsReference.first(column(reference.hlc), lower, upper) { _ in true } ?? false
     }
 
-    public func bundles(for references: [EntryReference]) throws -> (bundles: [Bundle], gone: [EntryReference]) {
-        try assemble(references)
+    public func bundles(
+        for references: [EntryReference], bytesMax: Int
+    ) throws -> (bundles: [Bundle], gone: [EntryReference], taken: Int) {
+        try assemble(references, bytesMax: bytesMax)
     }
 
     public func keyedDigest(nonce: [UInt8], of bucket: TimeBucket) throws -> BucketDigest {

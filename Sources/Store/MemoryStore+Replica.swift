@@ -33,8 +33,10 @@ extension MemoryStore {
 
     public func contains(_ reference: EntryReference) -> Bool { !items(reference).isEmpty }
 
-    public func bundles(for references: [EntryReference]) throws -> (bundles: [Bundle], gone: [EntryReference]) {
-        try assemble(references)
+    public func bundles(
+        for references: [EntryReference], bytesMax: Int
+    ) throws -> (bundles: [Bundle], gone: [EntryReference], taken: Int) {
+        try assemble(references, bytesMax: bytesMax)
     }
 
     public func keyedDigest(nonce: [UInt8], of bucket: TimeBucket) -> BucketDigest {

@@ -33,22 +33,30 @@ public struct Observation: Sendable {
     public let query: Query
     private let kinds: Set<TreeEvent.Kind>
     private let sizeMax: Int
+    private let childLimit: ChildLimit
     private var window = QueryWindow()
+    /// Bytes of the window as JSON.
+    private var size = 0
     /// The value at the path itself where it is no object.
     private var scalar: Value = .null
 
-    /// - `kinds`: the events wanted.
-    /// - `sizeMax`: bytes the window may have; beyond it reads throw ``ReadError/tooLarge``.
-    public init(path: Path, query: Query, kinds: Set<TreeEvent.Kind>, sizeMax: Int) {
+    /// - Parameters:
+    ///   - kinds: the events wanted.
+    ///   - sizeMax: bytes the window may have as JSON; beyond it reads throw ``ReadError/tooLarge``.
+    ///   - childLimit: what happens to a child that is too large; none may be larger than the window.
+    public init(
+        path: Path, query: Query, kinds: Set<TreeEvent.Kind>, sizeMax: Int, childLimit: ChildLimit? = nil
+    ) {
         self.path = path
         self.query = query
         self.kinds = kinds
         self.sizeMax = sizeMax
+        self.childLimit = childLimit ?? .refuse(sizeMax: sizeMax)
     }
 
     /// Reads the window and reports it: the existing children in order, then `value`.
     public mutating func start(_ view: TreeView) throws -> [TreeEvent] {
-        (window, scalar) = try read(view)
+        try refresh(view)
         var events: [TreeEvent] = []
         var previous: Key?
         for child in window.children {
@@ -59,11 +67,24 @@ public struct Observation: Sendable {
         return events
     }
 
-    private func read(_ view: TreeView) throws -> (QueryWindow, Value) {
-        let window = try view.window(of: path, query, sizeMax: sizeMax)
-        guard window.children.isEmpty else { return (window, .null) }
-        let value = try view.value(at: path, sizeMax: sizeMax)
-        return (window, value.object == nil ? value : .null)
+    private mutating func refresh(_ view: TreeView) throws {
+        window = try view.window(of: path, query, sizeMax: sizeMax, childLimit: childLimit)
+        size = window.children.reduce(0) { $0 + Observation.size($1) }
+        scalar = window.children.isEmpty ? try readScalar(view) : .null
+    }
+
+    /// The value at the path itself if it is no object: then there are no children, not only none between the bounds.
+    private func readScalar(_ view: TreeView) throws -> Value {
+        do {
+            let value = try view.value(at: path, sizeMax: sizeMax)
+            return value.object == nil ? value : .null
+        } catch ReadError.tooLarge {
+            return .null
+        }
+    }
+
+    private static func size(_ child: QueryWindow.Child) -> Int {
+        child.key.text.utf8.count + child.value.approximateSize
     }
 
     private var current: Value { window.children.isEmpty ? scalar : window.value }
@@ -86,7 +107,7 @@ public struct Observation: Sendable {
         if touching.allSatisfy({ $0.depth > path.depth }) {
             try update(Set(touching.map { $0.keys[path.depth] }), view)
         } else {
-            (window, scalar) = try read(view)
+            try refresh(view)
         }
         return events(from: before, scalarBefore)
     }
@@ -95,21 +116,36 @@ public struct Observation: Sendable {
     private mutating func update(_ keys: Set<Key>, _ view: TreeView) throws {
         let wasFull = query.isFull(window.children.count)
         let countBefore = window.children.count
+        if keys.contains(where: \.isEngine) { return try refresh(view) }
         var children = window.children.filter { !keys.contains($0.key) }
         let left = countBefore - children.count
+        var size = size
+        for child in window.children where keys.contains(child.key) { size -= Observation.size(child) }
         for key in keys.sorted() {
-            if key.isEngine { return (window, scalar) = try read(view) }
-            let value = try view.child(key, of: path)
+            let value = try view.child(key, of: path, limit: childLimit)
             guard !value.isNull, query.admits(key, value) else { continue }
-            let index =
-                children.firstIndex { query.precedes((key, value), ($0.key, $0.value)) } ?? children.endIndex
-            children.insert(QueryWindow.Child(key: key, value: value), at: index)
+            let child = QueryWindow.Child(key: key, value: value)
+            size += Observation.size(child)
+            children.insert(child, at: place(of: key, value, in: children))
         }
         // A child that left or moved in a full window may let another one in from behind the edge.
-        if wasFull, left > 0, !sameMembers(children, keys) { return (window, scalar) = try read(view) }
-        query.trim(&children)
+        if wasFull, left > 0, !sameMembers(children, keys) { return try refresh(view) }
+        for child in query.trim(&children) { size -= Observation.size(child) }
+        guard size <= sizeMax else { throw ReadError.tooLarge }
         window.children = children
-        if children.isEmpty { (window, scalar) = try read(view) } else { scalar = .null }
+        self.size = size
+        if children.isEmpty { try refresh(view) } else { scalar = .null }
+    }
+
+    private func place(of key: Key, _ value: Value, in children: [QueryWindow.Child]) -> Int {
+        var low = 0
+        var high = children.count
+        while low < high {
+            let middle = (low + high) / 2
+            let other = children[middle]
+            if query.precedes((other.key, other.value), (key, value)) { low = middle + 1 } else { high = middle }
+        }
+        return low
     }
 
     /// Whether every refreshed child that was in the window still is, at its old place.
