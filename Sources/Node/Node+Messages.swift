@@ -140,7 +140,11 @@ extension Node {
     }
 
     /// A change of a channel's messages as its followers see it. A message that only left the window is no news.
-    func send(_ event: TreeEvent, of channel: Key, _ number: Int, _ session: ControlSession) {
+    ///
+    /// - Parameter changed: the paths that were written; empty where nothing changed.
+    func send(
+        _ event: TreeEvent, of channel: Key, _ number: Int, _ session: ControlSession, changed: [Path] = []
+    ) {
         guard let key = event.key else { return }
         var params: JSONObject = ["subscription": .int(Int64(number))]
         switch event.kind {
@@ -149,8 +153,10 @@ extension Node {
             params.append("event", "message")
             params.append("message", row(message, channel).json)
         case .childRemoved:
-            guard let path = ChatPath.message(channel, key), (try? view.value(at: path))?.isNull ?? false,
-                Message(key: key, value: event.value) != nil
+            // With every message that arrives one leaves the window: whatever was not written to is still there.
+            guard let path = ChatPath.message(channel, key),
+                changed.contains(where: { $0.contains(path) || path.contains($0) }),
+                (try? view.value(at: path))?.isNull ?? false, Message(key: key, value: event.value) != nil
             else { return }
             params.append("event", "deleted")
             params.append("key", .string(key.text))

@@ -66,7 +66,7 @@ extension Node {
                     let events = try observation.apply(changed, view)
                     subscriptions[number] = Subscription(
                         session: session.id, kind: .messages(observation, channel: channel))
-                    for event in events { send(event, of: channel, number, session) }
+                    for event in events { send(event, of: channel, number, session, changed: changed) }
                 case .channels(let told):
                     if touchesChannels { try notifyChannels(number, told, session) }
                 case .people: break

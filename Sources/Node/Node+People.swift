@@ -44,7 +44,10 @@ extension Node {
     }
 
     private func storedName(_ author: Bytes32) throws -> String? {
-        try ChatPath.user(author)?.appending("displayName").flatMap { try view.value(at: $0).string }
+        if let known = storedNames[author] { return known }
+        let name = try ChatPath.user(author)?.appending("displayName").flatMap { try view.value(at: $0).string }
+        if let name { remember(name: name, of: author) }
+        return name
     }
 
     /// The display name somebody has chosen, or the beginning of his key.
