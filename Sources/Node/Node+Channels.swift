@@ -49,10 +49,14 @@ extension Node {
             }
             throw RPCError.invalidParams("a channel is named like #general, or by its key")
         }
+        if let known = certifiedChannels[text] { return (known, nil) }
         let name = try channelName(parsing: text)
         guard let certified = name.key(workspace: workspace.id) else { throw Node.noChannel(text) }
         let current = try channelName(certified)
-        if let current, ChannelName.fold(current) == name.folded { return (certified, nil) }
+        if let current, ChannelName.fold(current) == name.folded {
+            remember(channel: certified, as: text)
+            return (certified, nil)
+        }
         let hasMessages = try lastArrival(certified) > 0
         if current == nil, hasMessages { return (certified, nil) }
         let named = try channelKeys().filter { try channelName($0).flatMap(ChannelName.fold) == name.folded }

@@ -160,7 +160,9 @@ extension Node {
     }
 
     /// A change of a channel's messages as its followers see it. A message that only left the window is no news.
-    func notification(_ event: TreeEvent, of channel: Key, _ number: Int) -> JSON? {
+    ///
+    /// - Parameter changed: the paths that were written.
+    func notification(_ event: TreeEvent, of channel: Key, _ number: Int, changed: [Path]) -> JSON? {
         guard let key = event.key else { return nil }
         var params: JSONObject = ["subscription": .int(Int64(number))]
         switch event.kind {
@@ -169,8 +171,10 @@ extension Node {
             params.append("event", "message")
             params.append("message", row(message, channel).json)
         case .childRemoved:
-            guard let path = ChatPath.message(channel, key), (try? view.isAbsent(at: path)) ?? false,
-                Message(key: key, value: event.value) != nil
+            // With every message that arrives one leaves the window: whatever was not written to is still there.
+            guard let path = ChatPath.message(channel, key),
+                changed.contains(where: { $0.contains(path) || path.contains($0) }),
+                (try? view.isAbsent(at: path)) ?? false, Message(key: key, value: event.value) != nil
             else { return nil }
             params.append("event", "deleted")
             params.append("key", .string(key.text))

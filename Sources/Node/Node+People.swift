@@ -44,11 +44,14 @@ extension Node {
     }
 
     private func storedName(_ author: Bytes32) throws -> String? {
+        if let known = storedNames[author] { return known }
         guard let path = ChatPath.user(author)?.appending("displayName"),
             let name = try metadata(at: path).string, !name.isEmpty
         else { return nil }
         // Others may have written more than this node would let its own user write.
-        return name.utf8.count <= Node.nameMax ? name : String(name.unicodeScalars.prefix(Node.nameMax / 4))
+        let short = name.utf8.count <= Node.nameMax ? name : String(name.unicodeScalars.prefix(Node.nameMax / 4))
+        remember(name: short, of: author)
+        return short
     }
 
     /// Bytes read of a name or a topic, which others have written.

@@ -62,6 +62,10 @@ public actor Node {
     var isAway = false
     var presenceSinceMs: UInt64 = 0
 
+    // What every message needs again; see Node+Names
+    var certifiedChannels: [String: Key] = [:]
+    var storedNames: [Bytes32: String] = [:]
+
     // Counters since the start, for `status`
     var denied = 0
     var isDiskFull = false

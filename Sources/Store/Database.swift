@@ -46,15 +46,21 @@ final class Database {
     func lock() throws { try execute("PRAGMA locking_mode=EXCLUSIVE") }
 
     /// Power loss may lose the last commits (`synchronous=NORMAL`), the death of the process none.
-    func configure() throws {
+    ///
+    /// - Parameter isNew: nothing is in the file yet, so nothing waits for the disk before ``finishCreation()``: all that a
+    ///   power loss can damage until then is an empty database.
+    func configure(isNew: Bool) throws {
+        try execute("PRAGMA synchronous=\(isNew ? "OFF" : "NORMAL")")
         try execute("PRAGMA journal_mode=WAL")
-        try execute("PRAGMA synchronous=NORMAL")
         try execute("PRAGMA cache_size=-\(Database.cacheKiB)")
         try execute("PRAGMA mmap_size=0")
         try execute("PRAGMA journal_size_limit=\(Database.logBytesMax)")
         try execute("PRAGMA trusted_schema=OFF")
         try execute("PRAGMA cell_size_check=ON")
     }
+
+    /// From here on commits keep their order on the disk.
+    func finishCreation() throws { try execute("PRAGMA synchronous=NORMAL") }
 
     /// Ends all statements and closes; every later use throws ``StoreError/Code/closed``.
     func close() {

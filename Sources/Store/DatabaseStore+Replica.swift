@@ -4,6 +4,7 @@ public import Tree
 extension DatabaseStore {
     public func digest(of bucket: TimeBucket) throws -> BucketDigest {
         guard bucket.level <= TimeBucket.storedLevelMax else { return try sum(bucket) { $0 } }
+        if let known = digests[bucket] { return known }
         let index = SQLValue.integer(Int64(bitPattern: bucket.index))
         return try statements.digest.first(.integer(bucket.level), index) { row in
             BucketDigest(count: try row.count(0), sum: try row.bytes32(1))

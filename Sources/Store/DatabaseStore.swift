@@ -9,11 +9,14 @@ public import Tree
 public final class DatabaseStore: NodeStore {
     /// Authors and containers whose row numbers are remembered.
     static let cachedNamesMax = 4096
+    /// Buckets whose digest is remembered: new entries change the same four again and again.
+    static let cachedDigestsMax = 64
 
     let database: Database
     let statements: Statements
     var authors = NameCache<Bytes32>(countMax: DatabaseStore.cachedNamesMax)
     var containers = NameCache<PathKey>(countMax: DatabaseStore.cachedNamesMax)
+    var digests: [TimeBucket: BucketDigest] = [:]
     /// The arrival number given out last.
     var arrival: Int64 = 0
     private var scans = 0
@@ -38,9 +41,10 @@ public final class DatabaseStore: NodeStore {
         do {
             return try database.transaction(body)
         } catch {
-            // Numbers that were given out inside the transaction are gone with it.
+            // What was remembered inside the transaction is gone with it.
             authors.removeAll()
             containers.removeAll()
+            digests = [:]
             arrival = before
             throw error
         }

@@ -10,11 +10,12 @@ enum Schema {
         // Looked at before anything is written: another program's file stays as it is.
         let application = try database.integer("PRAGMA application_id")
         let isEmpty = try database.integer("SELECT count(*) FROM sqlite_schema") == 0
-        guard application == applicationID || (application == 0 && isEmpty) else { throw StoreError(.foreign) }
+        let isNew = application == 0 && isEmpty
+        guard application == applicationID || isNew else { throw StoreError(.foreign) }
         let version = try database.integer("PRAGMA user_version")
         guard version <= migrations.count else { throw StoreError(.newer, detail: "version \(version)") }
         guard version >= 0 else { throw StoreError(.corrupt, detail: "version \(version)") }
-        try database.configure()
+        try database.configure(isNew: isNew)
         for step in Int(version)..<migrations.count {
             try database.transaction {
                 try database.execute(migrations[step])
@@ -22,6 +23,7 @@ enum Schema {
                 try database.execute("PRAGMA user_version=\(step + 1)")
             }
         }
+        if isNew { try database.finishCreation() }
     }
 
     /// - `author`: public keys, so that rows carry a small number.

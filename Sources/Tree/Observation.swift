@@ -156,36 +156,84 @@ public struct Observation: Sendable {
     }
 
     private func events(from before: QueryWindow, _ scalarBefore: Value) -> [TreeEvent] {
-        guard before != window || scalarBefore != scalar else { return [] }
         var events: [TreeEvent] = []
-        var old: [Key: Value] = [:]
-        for child in before.children { old[child.key] = child.value }
-        var new: [Key: Value] = [:]
-        for child in window.children { new[child.key] = child.value }
-        for child in before.children where new[child.key] == nil {
-            report(.childRemoved, child.key, child.value, nil, &events)
+        var isChanged = scalarBefore != scalar
+        for (kind, change) in changes(from: before.children, to: window.children) {
+            isChanged = true
+            report(kind, change.child.key, change.child.value, change.previous, &events)
         }
-        var previous: Key?
-        var added: [TreeEvent] = []
-        var moved: [TreeEvent] = []
-        var changed: [TreeEvent] = []
-        for child in window.children {
-            if let value = old[child.key] {
-                if value != child.value {
-                    if query.order != .key,
-                        query.sortValue(child.key, value) != query.sortValue(child.key, child.value)
-                    {
-                        report(.childMoved, child.key, child.value, previous, &moved)
-                    }
-                    report(.childChanged, child.key, child.value, previous, &changed)
-                }
-            } else {
-                report(.childAdded, child.key, child.value, previous, &added)
-            }
-            previous = child.key
-        }
-        events += added + moved + changed
-        report(.value, nil, current, nil, &events)
+        // The value of the whole window is made for whoever wants it alone.
+        if isChanged, kinds.contains(.value) { report(.value, nil, current, nil, &events) }
         return events
+    }
+
+    private typealias Change = (child: QueryWindow.Child, previous: Key?)
+
+    /// What became of each child, in the order of the events.
+    private func changes(
+        from old: [QueryWindow.Child], to new: [QueryWindow.Child]
+    ) -> [(kind: TreeEvent.Kind, change: Change)] {
+        var removed: [Change] = []
+        var added: [Change] = []
+        var moved: [Change] = []
+        var changed: [Change] = []
+        let partners = query.order == .key ? Partners(sorted: old, new) : Partners(old, new)
+        for (index, partner) in partners.ofOld.enumerated() where partner == nil { removed.append((old[index], nil)) }
+        for (index, partner) in partners.ofNew.enumerated() {
+            let child = new[index]
+            let previous = index > 0 ? new[index - 1].key : nil
+            guard let partner else {
+                added.append((child, previous))
+                continue
+            }
+            let value = old[partner].value
+            guard value != child.value else { continue }
+            if query.order != .key,
+                query.sortValue(child.key, value) != query.sortValue(child.key, child.value)
+            {
+                moved.append((child, previous))
+            }
+            changed.append((child, previous))
+        }
+        return removed.map { (.childRemoved, $0) } + added.map { (.childAdded, $0) } + moved.map { (.childMoved, $0) }
+            + changed.map { (.childChanged, $0) }
+    }
+}
+
+/// Which child of one window is which of another, by key.
+private struct Partners {
+    private(set) var ofOld: [Int?]
+    private(set) var ofNew: [Int?]
+
+    /// Of windows in any order.
+    init(_ old: [QueryWindow.Child], _ new: [QueryWindow.Child]) {
+        ofOld = Array(repeating: nil, count: old.count)
+        ofNew = Array(repeating: nil, count: new.count)
+        var places: [Key: Int] = [:]
+        for (index, child) in old.enumerated() { places[child.key] = index }
+        for (index, child) in new.enumerated() { if let place = places[child.key] { pair(place, index) } }
+    }
+
+    /// Of windows in key order: both are walked once. A channel's window slides on with every message, so this counts.
+    init(sorted old: [QueryWindow.Child], _ new: [QueryWindow.Child]) {
+        ofOld = Array(repeating: nil, count: old.count)
+        ofNew = Array(repeating: nil, count: new.count)
+        var (left, right) = (0, 0)
+        while left < old.count, right < new.count {
+            if old[left].key == new[right].key {
+                pair(left, right)
+                left += 1
+                right += 1
+            } else if old[left].key < new[right].key {
+                left += 1
+            } else {
+                right += 1
+            }
+        }
+    }
+
+    private mutating func pair(_ old: Int, _ new: Int) {
+        ofOld[old] = new
+        ofNew[new] = old
     }
 }

@@ -83,7 +83,7 @@ public struct Query: Sendable, Equatable {
         if rankA != rankB { return rankA - rankB }
         switch (a, b) {
         case (.string(let x), .string(let y)):
-            if x.utf8.elementsEqual(y.utf8) { return 0 }
+            if x.hasSameBytes(as: y) { return 0 }
             return x.utf16.lexicographicallyPrecedes(y.utf16) ? -1 : 1
         case (.integer(let x), .integer(let y)): return x == y ? 0 : (x < y ? -1 : 1)
         default:
