@@ -83,8 +83,11 @@ extension DatabaseStore: Tables {
 
     // MARK: Bundles
 
-    func bundle(root: Bytes32) throws -> Int64? {
-        try statements.bundleID.first(.bytes(root)) { $0.integer(0) }
+    func bundle(like head: BundleHead) throws -> Int64? {
+        guard let author = try knownAuthor(head.author) else { return nil }
+        return try statements.bundleID.first(.bytes(head.root), .integer(author), .integer(head.count)) {
+            $0.integer(0)
+        }
     }
 
     func addBundle(_ head: BundleHead) throws -> Int64 {

@@ -67,13 +67,13 @@ extension MemoryStore: Tables {
 
     // MARK: Bundles
 
-    func bundle(root: Bytes32) -> Int64? { bundleIDs[root] }
+    func bundle(like head: BundleHead) -> Int64? { bundleIDs[BundleName(head)] }
 
     func addBundle(_ head: BundleHead) -> Int64 {
         lastBundle += 1
         let id = lastBundle
         bundles[id] = StoredBundle(head: head)
-        bundleIDs[head.root] = id
+        bundleIDs[BundleName(head)] = id
         return id
     }
 
@@ -84,7 +84,7 @@ extension MemoryStore: Tables {
 
     func removeBundle(_ id: Int64) {
         guard let bundle = bundles.removeValue(forKey: id) else { return }
-        bundleIDs[bundle.head.root] = nil
+        bundleIDs[BundleName(bundle.head)] = nil
     }
 
     func leaves(ofBundle id: Int64) -> [(index: Int, id: Bytes32)] {

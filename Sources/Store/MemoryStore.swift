@@ -19,6 +19,15 @@ public final class MemoryStore: NodeStore {
         var leaves: [Int: Bytes32] = [:]
     }
 
+    /// What tells bundles apart.
+    struct BundleName: Hashable {
+        let root: Bytes32
+        let author: Bytes32
+        let count: Int
+
+        init(_ head: BundleHead) { (root, author, count) = (head.root, head.author, head.count) }
+    }
+
     struct Container {
         var readMark: Int64 = 0
         /// Ascending by arrival number.
@@ -31,7 +40,7 @@ public final class MemoryStore: NodeStore {
     var timed: [Item] = []
     var digests: [TimeBucket: BucketDigest] = [:]
     var bundles: [Int64: StoredBundle] = [:]
-    var bundleIDs: [Bytes32: Int64] = [:]
+    var bundleIDs: [BundleName: Int64] = [:]
     var lastBundle: Int64 = 0
     var sweeps: [(path: PathKey, next: PathKey)] = []
     var containers: [PathKey: Container] = [:]

@@ -203,7 +203,7 @@ struct Merger {
 
     /// The row of a bundle, made where there is none.
     private mutating func open(_ head: BundleHead) throws -> Int64 {
-        let id = try storage.bundle(root: head.root) ?? storage.addBundle(head)
+        let id = try storage.bundle(like: head) ?? storage.addBundle(head)
         try touch(id, count: head.count)
         if touched[id]?.gained == nil { touched[id]?.gained = [:] }
         return id

@@ -42,8 +42,8 @@ enum Schema {
         CREATE INDEX entry_held ON entry(hlc, author, id) WHERE held = 1;
         CREATE INDEX entry_bundle ON entry(bundle, leaf) WHERE bundle IS NOT NULL;
         CREATE TABLE bundle(
-            id INTEGER PRIMARY KEY, root BLOB NOT NULL UNIQUE, author INTEGER NOT NULL, count INTEGER NOT NULL,
-            signature BLOB NOT NULL);
+            id INTEGER PRIMARY KEY, root BLOB NOT NULL, author INTEGER NOT NULL, count INTEGER NOT NULL,
+            signature BLOB NOT NULL, UNIQUE(root, author, count));
         CREATE TABLE proof(
             bundle INTEGER NOT NULL, start INTEGER NOT NULL, count INTEGER NOT NULL, hash BLOB NOT NULL,
             PRIMARY KEY(bundle, start, count)) WITHOUT ROWID;

@@ -57,7 +57,7 @@ struct Statements {
         authorKey = statement("SELECT key FROM author WHERE id = ?")
         addAuthor = statement("INSERT INTO author(key) VALUES(?) RETURNING id")
 
-        bundleID = statement("SELECT id FROM bundle WHERE root = ?")
+        bundleID = statement("SELECT id FROM bundle WHERE root = ? AND author = ? AND count = ?")
         addBundle = statement("INSERT INTO bundle(root, author, count, signature) VALUES(?, ?, ?, ?) RETURNING id")
         bundleHead = statement("SELECT root, author, count, signature FROM bundle WHERE id = ?")
         deleteBundle = statement("DELETE FROM bundle WHERE id = ?")

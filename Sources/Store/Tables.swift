@@ -19,6 +19,9 @@ struct Record {
 }
 
 /// What all leaves of one stored bundle have in common.
+///
+/// Author, count and root together tell bundles apart. The root alone does not: two authors may sign one tree that holds
+/// entries of both, and where subtrees are left out one root fits several counts. Each signature covers all three.
 struct BundleHead {
     let root: Bytes32
     let author: Bytes32
@@ -43,7 +46,7 @@ protocol Tables: AnyObject {
 
     func change(_ bucket: TimeBucket, by change: DigestChange) throws
 
-    func bundle(root: Bytes32) throws -> Int64?
+    func bundle(like head: BundleHead) throws -> Int64?
     func addBundle(_ head: BundleHead) throws -> Int64
     func head(ofBundle id: Int64) throws -> BundleHead
     /// Removes a bundle and its proofs.

@@ -58,13 +58,12 @@ public struct HybridClock: Sendable {
     /// The next time for an entry of this node, or nil while the clock is a second ahead: try again a little later.
     public mutating func tick(workspaceMs: UInt64) -> HLC? {
         let candidate = max(last.next, HLC(ms: workspaceMs))
-        guard candidate.ms <= max(workspaceMs, appliedMs) &+ HybridClock.leadMsMax + startLeadMs else { return nil }
+        let base = min(max(workspaceMs, appliedMs), HLC.msMax)
+        // At the end of time there is no next tick.
+        guard candidate > last, candidate.ms <= base + HybridClock.leadMsMax else { return nil }
         last = candidate
         return candidate
     }
-
-    /// The random start may itself lie a second ahead; that much more is allowed so that a fresh node never waits.
-    private var startLeadMs: UInt64 { 1001 }
 
     /// Takes over the time of an applied entry.
     public mutating func observe(_ hlc: HLC) {

@@ -19,15 +19,16 @@ public struct Path: Sendable, Hashable, CustomStringConvertible {
     public init(parsing text: String) throws(PathError) {
         var rest = text.utf8[...]
         if rest.first == 0x2F { rest = rest.dropFirst() }
-        if rest.last == 0x2F { rest = rest.dropLast() }
+        if rest.count > 1, rest.last == 0x2F { rest = rest.dropLast() }
         var keys: [Key] = []
         if !rest.isEmpty {
-            for part in rest.split(separator: 0x2F, maxSplits: Path.depthMax, omittingEmptySubsequences: false) {
+            let parts = rest.split(separator: 0x2F, maxSplits: Path.depthMax, omittingEmptySubsequences: false)
+            guard parts.count <= Path.depthMax else { throw .tooDeep }
+            for part in parts {
                 guard let key = Key(String(Substring(part))) else { throw .invalidKey(String(Substring(part))) }
                 keys.append(key)
             }
         }
-        guard keys.count <= Path.depthMax else { throw .tooDeep }
         guard Path.byteCount(keys) <= Key.bytesMax else { throw .tooLong }
         self.keys = keys
     }

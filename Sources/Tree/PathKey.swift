@@ -47,6 +47,7 @@ public struct PathKey: Sendable, Hashable, Comparable {
                 guard let text = String(validating: utf8, as: UTF8.self), let key = Key(stored: text) else {
                     return nil
                 }
+                guard key.isEngine == (tag == 0), key.integer == nil else { return nil }
                 keys.append(key)
                 rest = rest[(end + 1)...]
             }

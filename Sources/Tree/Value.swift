@@ -25,7 +25,10 @@ public enum Value: Sendable, Hashable {
 
     /// A whole number in its normal form: beyond ±2^53 it becomes the nearest double, as in every JSON client.
     public static func number(_ value: Int64) -> Value {
-        value.magnitude <= integerMax.magnitude ? .integer(value) : .double(Double(value))
+        let double = Double(value)
+        // The nearest double may be 2^53 itself, which is an integer again.
+        let isInteger = value.magnitude <= integerMax.magnitude || double.magnitude <= Double(integerMax)
+        return isInteger ? .integer(Int64(double)) : .double(double)
     }
 
     public var isNull: Bool { self == .null }

@@ -143,4 +143,52 @@ import Tree
             }
         }
     }
+
+    /// Two authors sign one tree that holds an entry of each, as only an attack would: both proofs stay what they were.
+    @Test(arguments: Backend.allCases) func oneRootOfTwoAuthors(backend: Backend) throws {
+        let keys = [SigningKey(seed: Bytes32(repeating: 1)), SigningKey(seed: Bytes32(repeating: 2))]
+        let workspace = ReplicaReaderTests.workspace
+        let entries = try keys.enumerated().map { index, key in
+            try testEntry("app/\(index)", .integer(1), ms: UInt64(10 + index), author: key.publicKey)
+        }
+        let bundles = keys.enumerated().map { index, key in
+            let root = MerkleTree.root(entries.map(\.id))
+            let message = Bundle.message(workspace: workspace, author: key.publicKey, count: 2, root: root)
+            return Bundle(
+                author: key.publicKey, count: 2, signature: key.sign(message),
+                leaves: [Bundle.Leaf(index: index, entry: entries[index])],
+                omitted: [MerkleTree.leaf(entries[1 - index].id)])
+        }
+        #expect(bundles.allSatisfy { $0.verifies(workspace: workspace) })
+        try backend.with { store in
+            _ = try store.commit(bundles, heldAfter: farFuture)
+            let (found, gone) = try store.bundles(for: entries.map(\.reference))
+            #expect(found == bundles && gone.isEmpty)
+        }
+    }
+
+    /// A left-out subtree hides how many leaves it has, so one author can sign one root with two counts.
+    @Test(arguments: Backend.allCases) func oneRootOfTwoCounts(backend: Backend) throws {
+        let key = ReplicaReaderTests.key
+        let workspace = ReplicaReaderTests.workspace
+        let entries = try (0..<4).map { index in
+            try testEntry("app/\(index)", .integer(1), ms: UInt64(10 + index), author: key.publicKey)
+        }
+        let leaves = entries.map { MerkleTree.leaf($0.id) }
+        let right = MerkleTree.node(leaves[2], leaves[3])
+        let root = MerkleTree.root(entries.map(\.id))
+        let bundles = [(4, 1), (3, 0)].map { count, index in
+            let message = Bundle.message(workspace: workspace, author: key.publicKey, count: count, root: root)
+            return Bundle(
+                author: key.publicKey, count: count, signature: key.sign(message),
+                leaves: [Bundle.Leaf(index: index, entry: entries[index])], omitted: [leaves[1 - index], right])
+        }
+        #expect(bundles.allSatisfy { $0.verifies(workspace: workspace) })
+        try backend.with { store in
+            _ = try store.commit(bundles, heldAfter: farFuture)
+            let (found, _) = try store.bundles(for: entries.map(\.reference))
+            #expect(found.allSatisfy { $0.verifies(workspace: workspace) })
+            #expect(found.count == 2)
+        }
+    }
 }

@@ -61,7 +61,8 @@ struct JSONValue: Decodable {
 
 /// The cases of a file of golden vectors.
 func vectors<Case: Decodable>(_ name: String, of type: Case.Type = Case.self) throws -> [Case] {
-    let url = try #require(Foundation.Bundle.module.url(forResource: name, withExtension: "json", subdirectory: "Vectors"))
+    let url = try #require(
+        Foundation.Bundle.module.url(forResource: name, withExtension: "json", subdirectory: "Vectors"))
     return try JSONDecoder().decode([Case].self, from: Data(contentsOf: url))
 }
 
