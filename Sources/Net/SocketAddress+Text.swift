@@ -108,3 +108,10 @@ public struct HostPort: Sendable, Hashable {
         self.host = String(host)
     }
 }
+
+extension HostPort: CustomStringConvertible {
+    /// What ``init(_:defaultPort:)`` parses, always with the port.
+    public var description: String {
+        host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+    }
+}

@@ -17,8 +17,10 @@ extension Node {
     func resolve(_ peer: HostPort) {
         Resolver.resolve(host: peer.host, port: peer.port, on: loop) { result in
             self.assumeIsolated { node in
+                guard node.named.contains(peer) else { return }
                 switch result {
                 case .success(let addresses):
+                    node.namedAddresses[peer] = addresses
                     let now = EventLoop.monotonicMs()
                     for (index, address) in addresses.enumerated() {
                         node.dialer.offer(address, .named, delayMs: UInt64(index) * Dialer.staggerMs, nowMs: now)
@@ -37,7 +39,9 @@ extension Node {
     func removePeer(_ peer: HostPort) -> Bool {
         guard let index = named.firstIndex(of: peer) else { return false }
         named.remove(at: index)
-        if let address = SocketAddress(ip: peer.host, port: peer.port) { dialer.remove(address) }
+        let addresses = namedAddresses.removeValue(forKey: peer) ?? []
+        let kept = Set(namedAddresses.values.joined())
+        for address in addresses where !kept.contains(address) { dialer.remove(address) }
         return true
     }
 

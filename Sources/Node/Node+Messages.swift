@@ -134,7 +134,7 @@ extension Node {
         let events = try observation.start(view)
         try subscribe(session, .messages(observation, channel: cid), id, answer: ["in": .string(cid.text)]) { number in
             let ready = RPCResponse.notification("event", ["subscription": .int(Int64(number)), "event": "ready"])
-            return events.compactMap { notification($0, of: cid, number) } + [ready]
+            return events.compactMap { notification($0, of: cid, number, changed: []) } + [ready]
         }
         return nil
     }

@@ -41,6 +41,8 @@ public actor Node {
     var dialer = Dialer()
     var dialTimer: (timer: LoopTimer, atMs: UInt64)?
     var named: [HostPort] = []
+    /// What they were resolved to last.
+    var namedAddresses: [HostPort: [SocketAddress]] = [:]
     var networkMonitor: NetworkMonitor?
     var interfaces: [NetworkInterface] = []
     var discovery: DiscoveryStatus = .off

@@ -63,6 +63,8 @@ struct SocketAddressTests {
         let parts = try #require(HostPort(text, defaultPort: 9))
         #expect(parts.host == host)
         #expect(parts.port == port)
+        // What is shown and stored is what can be read again.
+        #expect(HostPort("\(parts)") == parts)
     }
 
     @Test(arguments: [

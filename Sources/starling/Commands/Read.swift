@@ -23,7 +23,7 @@ enum Read {
         ])
 
     static func run(_ session: Session) throws {
-        let number = try session.invocation.integer("number", in: 0...100_000) ?? 50
+        let number = try session.invocation.integer("number", in: 0...10_000) ?? 50
         let channel = try session.channel("CHANNEL")
         let printer = MessagePrinter(session)
         guard session.invocation.has("follow") else {
