@@ -42,9 +42,10 @@ extension DatabaseStore {
         }
         if let after, after.hlc >= bucket.lowerBound {
             return try statements.referencesAfter.all(
-                column(after.hlc), idRange(after).upper, upper, .integer(limit), read: reference)
+                column(after.hlc), idRange(after).upper, upper, .integer(max(0, limit)), read: reference)
         }
-        return try statements.references.all(column(bucket.lowerBound), upper, .integer(limit), read: reference)
+        return try statements.references.all(
+            column(bucket.lowerBound), upper, .integer(max(0, limit)), read: reference)
     }
 
     public func contains(_ reference: EntryReference) throws -> Bool {
@@ -59,7 +60,8 @@ extension DatabaseStore {
     }
 
     public func keyedDigest(nonce: [UInt8], of bucket: TimeBucket) throws -> BucketDigest {
-        try sum(bucket) { BLAKE2b.hash($0.bytes, key: nonce) }
+        guard nonce.count <= Self.nonceBytesMax else { throw StoreError(.other, detail: "the nonce is too long") }
+        return try sum(bucket) { BLAKE2b.hash($0.bytes, key: nonce) }
     }
 
     private func sum(_ bucket: TimeBucket, _ transform: (Bytes32) -> Bytes32) throws -> BucketDigest {

@@ -14,6 +14,7 @@ public final class DatabaseStore: NodeStore {
 
     let database: Database
     let statements: Statements
+    let local: LocalStatements
     var authors = NameCache<Bytes32>(countMax: DatabaseStore.cachedNamesMax)
     var containers = NameCache<PathKey>(countMax: DatabaseStore.cachedNamesMax)
     var digests: [TimeBucket: BucketDigest] = [:]
@@ -29,6 +30,7 @@ public final class DatabaseStore: NodeStore {
         database = try Database(path: path, busyTimeoutMs: busyTimeoutMs)
         try Schema.prepare(database)
         statements = Statements(database)
+        local = LocalStatements(database)
         arrival = try greatestArrival()
     }
 

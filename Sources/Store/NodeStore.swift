@@ -22,7 +22,7 @@ public protocol NodeStore: AnyObject, EntryStore {
     /// Count and sum of BLAKE2b-256(key: nonce, id) over a bucket's entries, recomputed from the entries: what two nodes
     /// compare when sums of bare ids could have been forged. About 1.5 s a million entries.
     ///
-    /// - `nonce`: 1…64 bytes.
+    /// - `nonce`: at most `nonceBytesMax` bytes; a longer one throws.
     func keyedDigest(nonce: [UInt8], of bucket: TimeBucket) throws -> BucketDigest
 
     /// The channels, conversations and rooms (`channels/{cid}` …) with a message of this key; usually one.
@@ -45,6 +45,8 @@ public protocol NodeStore: AnyObject, EntryStore {
 }
 
 extension NodeStore {
+    /// Bytes of a nonce: what BLAKE2b takes as a key.
+    public static var nonceBytesMax: Int { 64 }
     /// `unread` counts no further: nobody reads a greater number, and counting costs time.
     public static var unreadCountMax: Int { 1000 }
     /// Entries that one call kills or releases at most; what remains is left to `sweep` and to the next `release`, so that
