@@ -8,7 +8,7 @@ enum Chat {
     static func run(_ session: Session) throws {
         guard session.output.isTerminal, StandardInput.isTerminal else {
             throw session.invocation.usageError(
-                "the chat needs a terminal; without one use starling send '#general' TEXT and starling read '#general' -f"
+                "the chat needs a terminal; without one use: starling send '#general' TEXT, starling read '#general' -f"
             )
         }
         let places = try session.places
