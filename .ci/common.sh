@@ -118,16 +118,20 @@ failures_in() {
          { shown = 0 }' "$1" | head -n 200
 }
 
-test_command=(swift test --skip-build --disable-xctest)
-
-# run_tests NAME SECONDS ARGUMENT...: tests that are built already. Prints the counts, and of failures what was said.
-# Appends "NAME PASSED FAILED SKIPPED" to $STARLING_COUNTS where that is set. False if a test failed or was skipped, or
-# if none ran.
+# run_tests NAME SECONDS FOLDER ARGUMENT...: tests that are built already, in that scratch folder. Prints the counts, and
+# of failures what was said. Appends "NAME PASSED FAILED SKIPPED" to $STARLING_COUNTS where that is set. False if a test
+# failed or was skipped, or if none ran.
+#
+# The tests' own program and not `swift test`, which puts it into a process group where no limit and no Ctrl-C reach it,
+# and which as root would leave files and locks in the way of others.
+as_whom=()
 run_tests() {
     local name=$1 limit=$2 log=$logs/test-$1.log begun=$SECONDS status=0 passed failed skipped ended
-    shift 2
+    local program=("$3/debug/starlingPackageTests.xctest" --testing-library swift-testing)
+    shift 3
     mkdir -p "$logs"
-    limited "$limit" "${test_command[@]}" "$@" 2>&1 </dev/null | tee "$log" | progress || status=$?
+    limited "$limit" "${as_whom[@]}" env NO_COLOR=1 "${program[@]}" "$@" 2>&1 </dev/null | tee "$log" | progress \
+        || status=$?
     read -r passed failed skipped ended < <(read_counts "$log")
     if [ "$status" -ne 0 ] && [ "$failed" -eq 0 ]; then failed=1; fi
     if [ -n "${STARLING_COUNTS:-}" ]; then echo "$name $passed $failed $skipped" >>"$STARLING_COUNTS"; fi
