@@ -199,7 +199,8 @@ struct Dialer {
             let delay = wasConnected ? Dialer.staggerMs : Dialer.staggerMs * 2
             candidates[candidate.address]?.state = .waiting
             candidates[candidate.address]?.failures = failures
-            candidates[candidate.address]?.nextMs = nowMs &+ (isSteady ? delay : Dialer.backOff(failures, candidate.source))
+            candidates[candidate.address]?.nextMs =
+                nowMs &+ (isSteady ? delay : Dialer.backOff(failures, candidate.source))
         }
     }
 

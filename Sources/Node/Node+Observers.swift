@@ -101,7 +101,9 @@ extension Node {
                     subscriptions[number] = Subscription(
                         session: session.id, kind: .messages(observation, channel: channel))
                     for event in events {
-                        if let event = notification(event, of: channel, number, changed: changed) { session.send(event) }
+                        if let event = notification(event, of: channel, number, changed: changed) {
+                            session.send(event)
+                        }
                     }
                 case .channels(var told):
                     guard !channels.isEmpty else { continue }

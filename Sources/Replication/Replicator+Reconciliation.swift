@@ -121,7 +121,9 @@ extension Replicator {
             nowMs: output.nowMs, children: { try childDigests($0, replica) },
             claim: { batch in
                 try lacking(batch, link, replica).filter { reference in
-                    if let claim = flight[reference], output.nowMs &- claim.sinceMs < Replicator.claimMs { return false }
+                    if let claim = flight[reference], output.nowMs &- claim.sinceMs < Replicator.claimMs {
+                        return false
+                    }
                     flight[reference] = (link, output.nowMs)
                     return true
                 }

@@ -34,7 +34,8 @@ extension Replicator {
                 value: value, ttlMs: ttlMs, refreshMs: isRefreshed ? output.nowMs &+ ttlMs / 2 : nil,
                 endsMs: isRefreshed ? nil : output.nowMs &+ ttlMs, publishedMs: output.nowMs)
             // A client that says the same with every key pressed is heard once in a while.
-            if let before, before.value == value, before.ttlMs == ttlMs, output.nowMs &- before.publishedMs < ttlMs / 4 {
+            if let before, before.value == value, before.ttlMs == ttlMs, output.nowMs &- before.publishedMs < ttlMs / 4
+            {
                 local.publishedMs = before.publishedMs
                 localSoft[path] = local
             } else {

@@ -60,7 +60,9 @@ import Tree
     @Test func subscriptionsAreBounded() async throws {
         let node = try await TestNode("anna")
         let client = try node.client()
-        for _ in 0..<Node.subscriptionsMax { try client.request("tree.observe", ["path": "apps", "events": ["value"]]) }
+        for _ in 0..<Node.subscriptionsMax {
+            try client.request("tree.observe", ["path": "apps", "events": ["value"]])
+        }
         for _ in 0..<Node.subscriptionsMax { #expect(try client.answer()["result"] != nil) }
         #expect(try client.refusal("tree.observe", ["path": "apps"]) == "quota")
         try client.call("tree.unobserve", ["subscription": 1])

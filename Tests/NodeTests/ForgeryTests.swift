@@ -22,7 +22,9 @@ import Wire
     }
 
     /// Sends bundles and returns how many entries were refused.
-    private func refused(_ node: TestNode, _ client: LineClient, _ peer: HostilePeer, _ bundles: [Bundle]) throws -> Int64 {
+    private func refused(_ node: TestNode, _ client: LineClient, _ peer: HostilePeer, _ bundles: [Bundle]) throws
+        -> Int64
+    {
         let before = try client.status()["denied"]?.int ?? 0
         try peer.send(.bundles(bundles))
         try peer.synchronise()
@@ -56,7 +58,8 @@ import Wire
         let own = "channels/\(general)/messages/\(stranger)"
         let stolen = "channels/\(general)/messages/\(mine)"
         let message = ObjectValue([
-            (try #require(Key("senderId")), .string(UID.text(key.publicKey))), (try #require(Key("text")), .string("good")),
+            (try #require(Key("senderId")), .string(UID.text(key.publicKey))),
+            (try #require(Key("text")), .string("good")),
         ])
         let nested = ObjectValue([(try #require(Key(mine)), .object(message))])
         let channel = ObjectValue([(try #require(Key("messages")), .object(nested))])
@@ -119,7 +122,9 @@ import Wire
         // Somebody who has it offers it later.
         let honest = try HostilePeer.greeted(node)
         try honest.send(.have([victim.reference]))
-        try honest.next("the request for it") { if case .want(let wanted) = $0 { wanted == [victim.reference] } else { false } }
+        try honest.next("the request for it") {
+            if case .want(let wanted) = $0 { wanted == [victim.reference] } else { false }
+        }
         try honest.send(.bundles([genuine]))
         try honest.synchronise()
         #expect(try client.value("apps/victim").string == "genuine")
@@ -130,11 +135,12 @@ import Wire
     }
 
     /// Bytes that are no message end the link with a word; what came before them stays.
-    @Test(arguments: [
-        [], [0x80], [0x82, 0x18, 0x19], [0x81, 0x07], [0x82, 0x07, 0x81, 0x00], [0xFF], [0x9F, 0x01, 0xFF],
-        // A goodbye with a field too many, a want that is no multiple of 16, a ping whose clock is no number.
-        [0x83, 0x11, 0x60, 0x60], [0x82, 0x06, 0x41, 0x00], [0x82, 0x0C, 0x85, 0x60, 0xF5, 0x00, 0x00, 0x00],
-    ] as [[UInt8]])
+    @Test(
+        arguments: [
+            [], [0x80], [0x82, 0x18, 0x19], [0x81, 0x07], [0x82, 0x07, 0x81, 0x00], [0xFF], [0x9F, 0x01, 0xFF],
+            // A goodbye with a field too many, a want that is no multiple of 16, a ping whose clock is no number.
+            [0x83, 0x11, 0x60, 0x60], [0x82, 0x06, 0x41, 0x00], [0x82, 0x0C, 0x85, 0x60, 0xF5, 0x00, 0x00, 0x00],
+        ] as [[UInt8]])
     func malformedMessagesEndTheLink(bytes: [UInt8]) async throws {
         let node = try await TestNode("anna")
         let client = try node.client()

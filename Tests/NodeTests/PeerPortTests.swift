@@ -12,11 +12,17 @@ import Wire
         var random = SystemRandomNumberGenerator()
         return [
             ("HTTP", Array("GET / HTTP/1.1\r\nHost: a\r\n\r\n".utf8)), ("SSH", Array("SSH-2.0-OpenSSH_9.2\r\n".utf8)),
-            ("TLS", [0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xFC, 0x03, 0x03] + [UInt8](repeating: 7, count: 32)),
+            (
+                "TLS",
+                [0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xFC, 0x03, 0x03] + [UInt8](repeating: 7, count: 32)
+            ),
             ("random bytes", (0..<4096).map { _ in UInt8.random(in: 0x80...0xFF, using: &random) }),
             ("a length of 1 GiB", [0x40, 0x00, 0x00, 0x00]),
             ("a length of 1 GiB after the magic", Array("STR1".utf8) + [0x40, 0x00, 0x00, 0x00]),
-            ("a first message that is too long", Array("STR1".utf8) + [0xFF, 0xFF] + [UInt8](repeating: 1, count: 60_000)),
+            (
+                "a first message that is too long",
+                Array("STR1".utf8) + [0xFF, 0xFF] + [UInt8](repeating: 1, count: 60_000)
+            ),
             ("a first message that is too short", Array("STR1".utf8) + [0, 1, 0]),
             ("an empty first message", Array("STR1".utf8) + [0, 0]),
             ("a first message of noise", Array("STR1".utf8) + [0, 48] + [UInt8](repeating: 9, count: 48)),

@@ -74,7 +74,8 @@ final class LineClient {
         } == bytes.count
     }
 
-    private static func line(_ descriptor: Int32, _ splitter: inout LineSplitter, _ deadline: Deadline) throws -> JSON? {
+    private static func line(_ descriptor: Int32, _ splitter: inout LineSplitter, _ deadline: Deadline) throws -> JSON?
+    {
         while true {
             if let line = try splitter.next() { return try JSON.parse(line) }
             try deadline.wait(for: POLLIN, on: descriptor, "waiting for a line")
@@ -136,7 +137,8 @@ final class LineClient {
     /// The parameters of the next event that fits; those before it are dropped.
     @discardableResult
     func event(
-        _ what: String = "an event", timeoutMs: UInt64 = LineClient.timeoutMs, where fits: (JSON) -> Bool = { _ in true }
+        _ what: String = "an event", timeoutMs: UInt64 = LineClient.timeoutMs,
+        where fits: (JSON) -> Bool = { _ in true }
     ) throws -> JSON {
         let deadline = Deadline(afterMs: timeoutMs)
         while true {
