@@ -11,7 +11,7 @@ extension Node {
         StatusRow(
             uid: UID.text(uid), name: try displayName(of: uid), workspace: workspace.name, version: Node.version,
             peers: try peerRows(), entries: Int64(try store.entryCount), root: try store.digest(of: .root).hex,
-            held: Int64(try store.heldCount), skipped: 0, denied: Int64(denied),
+            held: Int64(try store.heldCount), skipped: Int64(try store.unknownCount), denied: Int64(denied),
             databaseBytes: Int64(try store.databaseBytes), discovery: discovery.description)
     }
 

@@ -8,6 +8,8 @@ extension DatabaseStore {
 
     public var heldCount: Int { get throws { try local.heldCount.first { try $0.count(0) } ?? 0 } }
 
+    public var unknownCount: Int { get throws { try local.unknownCount.first { try $0.count(0) } ?? 0 } }
+
     public var nextHeldDue: HLC? { get throws { try local.firstHeld.first { try hlc($0.integer(0)) } } }
 
     public var heldAuthors: [HeldAuthor] {

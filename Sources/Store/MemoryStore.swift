@@ -101,6 +101,7 @@ public final class MemoryStore: NodeStore {
     // MARK: Counts
 
     public var entryCount: Int { timed.count }
+    public var unknownCount: Int { timed.reduce(0) { $0 + ($1.entry.kind == Entry.set ? 0 : 1) } }
     public var heldCount: Int { timed.reduce(0) { $0 + ($1.isHeld ? 1 : 0) } }
     public var nextHeldDue: HLC? { timed.first(where: \.isHeld)?.entry.hlc }
     public var databaseBytes: Int { 0 }

@@ -9,6 +9,8 @@ public protocol NodeStore: AnyObject, EntryStore {
     var entryCount: Int { get throws }
     /// Entries kept for later because they lie too far in the future.
     var heldCount: Int { get throws }
+    /// Entries of kinds this version does not know: merged and forwarded, but shown nowhere.
+    var unknownCount: Int { get throws }
     /// The time of the earliest held entry: when it is no longer after the limit, `release` makes it live.
     var nextHeldDue: HLC? { get throws }
     /// Who wrote the held entries, most entries first, at most ``HeldAuthor/countMax``.

@@ -42,6 +42,7 @@ enum Schema {
         CREATE UNIQUE INDEX entry_path ON entry(path) WHERE held = 0;
         CREATE INDEX entry_time ON entry(hlc, id);
         CREATE INDEX entry_held ON entry(hlc, author, id) WHERE held = 1;
+        CREATE INDEX entry_unknown ON entry(kind) WHERE kind <> 0;
         CREATE INDEX entry_bundle ON entry(bundle, leaf) WHERE bundle IS NOT NULL;
         CREATE TABLE bundle(
             id INTEGER PRIMARY KEY, root BLOB NOT NULL, author INTEGER NOT NULL, count INTEGER NOT NULL,

@@ -75,7 +75,7 @@ struct LocalStatements {
     let containerID, containerPath, addContainer, containerRead, setContainerRead: Statement
     let messageArrival, addMessage, deleteMessage, messageContainers, lastArrival, unread: Statement
     let setting, setSetting, deleteSetting: Statement
-    let greatestTime, heldCount, firstHeld, heldAuthors: Statement
+    let greatestTime, heldCount, unknownCount, firstHeld, heldAuthors: Statement
 
     init(_ database: Database) {
         func statement(_ sql: String) -> Statement { database.statement(sql) }
@@ -102,6 +102,7 @@ struct LocalStatements {
 
         greatestTime = statement("SELECT hlc FROM entry WHERE held = 0 AND hlc <= ? ORDER BY hlc DESC, id DESC LIMIT 1")
         heldCount = statement("SELECT count(*) FROM entry WHERE held = 1")
+        unknownCount = statement("SELECT count(*) FROM entry WHERE kind <> 0")
         firstHeld = statement("SELECT hlc FROM entry WHERE held = 1 ORDER BY hlc LIMIT 1")
         heldAuthors = statement(
             """
