@@ -51,7 +51,7 @@ let package = Package(
         .testTarget(
             name: "ReplicationTests", dependencies: ["Replication", "Seal", "Simulation", "Store", "Tree", "Wire"]),
         .testTarget(name: "ChatTests", dependencies: ["Chat", "Seal", "Tree"]),
-        .executableTarget(name: "store-writer", dependencies: ["Seal", "Store", "Tree"], path: "Tests/StoreWriter"),
+        .executableTarget(name: "store-writer", dependencies: ["Seal", "Store", "Tree"], path: "Tests/store-writer"),
         .testTarget(name: "StoreTests", dependencies: ["Seal", "Store", "Tree", "store-writer"]),
         .executableTarget(name: "discovery-probe", dependencies: ["Discovery"], path: "Tests/DiscoveryProbe"),
         .testTarget(name: "DiscoveryTests", dependencies: ["Discovery", "Lab", "discovery-probe"]),
