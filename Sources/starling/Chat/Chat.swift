@@ -38,7 +38,7 @@ enum Chat {
         session.output.flush()
         let answer = readLine() ?? "n"
         guard answer.isEmpty || answer.lowercased().hasPrefix("y") else { return client }
-        try Daemon.stop(client)
+        try client.stopDaemon()
         return try Daemon.launch(places)
     }
 }
