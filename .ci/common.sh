@@ -118,12 +118,12 @@ failures_in() {
          { shown = 0 }' "$1" | head -n 200
 }
 
-# run_tests NAME SECONDS FOLDER ARGUMENT...: tests that are built already, in that scratch folder. Prints the counts, and
-# of failures what was said. Appends "NAME PASSED FAILED SKIPPED" to $STARLING_COUNTS where that is set. False if a test
-# failed or was skipped, or if none ran.
+# run_tests NAME SECONDS FOLDER ARGUMENT...: tests that are built already, in that scratch folder. Prints the counts,
+# and of failures what was said. Appends "NAME PASSED FAILED SKIPPED" to $STARLING_COUNTS where that is set. False if a
+# test failed or was skipped, or if none ran.
 #
-# The tests' own program and not `swift test`, which puts it into a process group where no limit and no Ctrl-C reach it,
-# and which as root would leave files and locks in the way of others.
+# The tests' own program and not `swift test`, which puts it into a process group where no limit and no Ctrl-C reach
+# it, and which as root would leave files and locks in the way of others.
 as_whom=()
 run_tests() {
     local name=$1 limit=$2 log=$logs/test-$1.log begun=$SECONDS status=0 passed failed skipped ended
