@@ -122,7 +122,7 @@ failures_in() {
 unfinished_in() {
     sed -n -E -e 's/^◇ Test (.*) started\.$/+\1/p' -e 's/^[✔✘] Test (.*) (passed|failed) after .*/-\1/p' "$1" \
         | sed -E 's/^-(.*) with [0-9]+ test cases?$/-\1/' \
-        | awk '/^\+(run|case) / { next }
+        | awk '/^\+(run$|case )/ { next }
                { name = substr($0, 2); if (/^\+/) open[name] = 1; else delete open[name] }
                END { for (name in open) print "  " name }' \
         | sort | head -n 40
