@@ -2,8 +2,8 @@ internal import Seal
 internal import Tree
 
 extension Tables {
-    /// Values one bundle of a transfer carries, unless a single entry is larger: a frame stays small, and what is lost with a
-    /// link is little.
+    /// Values one bundle of a transfer carries, unless a single entry is larger: a frame stays small, and what is lost
+    /// with a link is little.
     static var transferBytesMax: Int { 64 << 10 }
 
     /// Bytes that reading one leaf of a bundle for its proofs counts as.

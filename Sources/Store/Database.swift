@@ -4,7 +4,8 @@ internal import Glibc
 /// One SQLite connection and the statements prepared on it, all confined to one actor (`SQLITE_OPEN_NOMUTEX`).
 @safe
 final class Database {
-    /// Bytes of pages kept in memory: enough for the upper levels of every index; the kernel caches the rest of the file.
+    /// Bytes of pages kept in memory: enough for the upper levels of every index; the kernel caches the rest of the
+    /// file.
     private static let cacheKiB = 2048
     /// The write-ahead log is cut back to this after a burst.
     private static let logBytesMax = 4 << 20
@@ -41,8 +42,8 @@ final class Database {
         }
     }
 
-    /// One connection for everything, so the lock is never given back, and the log's index needs no shared memory: a file
-    /// that could not be made on a full disk. Has to come before the first read.
+    /// One connection for everything, so the lock is never given back, and the log's index needs no shared memory: a
+    /// file that could not be made on a full disk. Has to come before the first read.
     func lock() throws { try execute("PRAGMA locking_mode=EXCLUSIVE") }
 
     /// Power loss may lose the last commits (`synchronous=NORMAL`), the death of the process none.

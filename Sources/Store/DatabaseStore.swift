@@ -4,8 +4,8 @@ public import Tree
 
 /// The store in one SQLite file: what was committed survives the death of the process at any instant.
 ///
-/// Belongs to one actor: one connection reads and writes, and nothing is loaded that is not asked for. The file is locked for
-/// as long as the store is open.
+/// Belongs to one actor: one connection reads and writes, and nothing is loaded that is not asked for. The file is
+/// locked for as long as the store is open.
 public final class DatabaseStore: NodeStore {
     /// Authors and containers whose row numbers are remembered.
     static let cachedNamesMax = 4096
@@ -25,7 +25,8 @@ public final class DatabaseStore: NodeStore {
     /// Opens a database file, and creates it (mode 0600) where there is none; its folder must exist.
     ///
     /// - `busyTimeoutMs`: how long to wait for a daemon that is just ending before it fails with `inUse`.
-    /// - Throws: ``StoreError``; with `isCorrupt` the caller sets the file aside, together with its `-wal`, and opens a new one.
+    /// - Throws: ``StoreError``; with `isCorrupt` the caller sets the file aside, together with its `-wal`, and opens a
+    ///   new one.
     public init(path: String, busyTimeoutMs: Int32 = 2000) throws {
         database = try Database(path: path, busyTimeoutMs: busyTimeoutMs)
         try Schema.prepare(database)

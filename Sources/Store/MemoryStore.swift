@@ -3,7 +3,8 @@ public import Tree
 
 /// The store in memory, for simulations with many nodes: the same rows, judged by the same `Merger`, in sorted arrays.
 ///
-/// Insertion moves what lies behind, so it suits up to some hundred thousand entries. Nothing throws but an unverified bundle.
+/// Insertion moves what lies behind, so it suits up to some hundred thousand entries. Nothing throws but an unverified
+/// bundle.
 public final class MemoryStore: NodeStore {
     /// An entry and where its signature is.
     struct Item {

@@ -27,8 +27,8 @@ enum Schema {
     }
 
     /// - `author`: public keys, so that rows carry a small number.
-    /// - `entry`: path as `PathKey` bytes; hlc with its sign bit flipped, so that order holds; value as canonical CBOR; a
-    ///   signature for a bundle of one, else bundle and leaf.
+    /// - `entry`: path as `PathKey` bytes; hlc with its sign bit flipped, so that order holds; value as canonical CBOR;
+    ///   a signature for a bundle of one, else bundle and leaf.
     /// - `proof`: hashes of subtrees of a bundle without a stored leaf.
     /// - `digest`: buckets of the levels 0…3.
     /// - `sweep`: paths below which entries from `next` on are still to be judged against the entry there.
@@ -37,8 +37,9 @@ enum Schema {
     private static let version1 = """
         CREATE TABLE author(id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE);
         CREATE TABLE entry(
-            row INTEGER PRIMARY KEY, path BLOB NOT NULL, hlc INTEGER NOT NULL, author INTEGER NOT NULL, id BLOB NOT NULL,
-            kind INTEGER NOT NULL, held INTEGER NOT NULL, bundle INTEGER, leaf INTEGER, signature BLOB, value BLOB NOT NULL);
+            row INTEGER PRIMARY KEY, path BLOB NOT NULL, hlc INTEGER NOT NULL, author INTEGER NOT NULL,
+            id BLOB NOT NULL, kind INTEGER NOT NULL, held INTEGER NOT NULL, bundle INTEGER, leaf INTEGER,
+            signature BLOB, value BLOB NOT NULL);
         CREATE UNIQUE INDEX entry_path ON entry(path) WHERE held = 0;
         CREATE INDEX entry_time ON entry(hlc, id);
         CREATE INDEX entry_held ON entry(hlc, author, id) WHERE held = 1;
