@@ -42,13 +42,22 @@ final class TestNode: Sendable {
         self.home = home
         self.logFile = logFile
         self.loop = loop
+        var started: Node?
         do {
             node = try Node(options, loop: loop)
+            started = node
             try await node.open()
             port = await node.port
         } catch {
+            if let started { await TestNode.stop(started, loop) }
             loop.stop()
             throw error
+        }
+    }
+
+    private static func stop(_ node: Node, _ loop: EventLoop) async {
+        await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
+            loop.execute { node.assumeIsolated { $0.stop { done.resume() } } }
         }
     }
 
@@ -67,10 +76,7 @@ final class TestNode: Sendable {
 
     /// Stops the node as TERM does and waits for its end.
     func stop() async {
-        let (loop, node) = (loop, node)
-        await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
-            loop.execute { node.assumeIsolated { $0.stop { done.resume() } } }
-        }
+        await TestNode.stop(node, loop)
         loop.stop()
     }
 
