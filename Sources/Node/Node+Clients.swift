@@ -43,9 +43,20 @@ extension Node {
     }
 
     private func receive(_ bytes: [UInt8], from id: Int) {
-        guard let session = sessions[id] else { return }
-        session.splitter.append(bytes)
+        guard let session = sessions[id], !session.isClosing else { return }
+        guard session.take(bytes) else { return drop(session, Node.noRequest) }
         serve(session)
+    }
+
+    private static let noRequest = RPCError(
+        code: .parseError, reason: .parseError, message: "what comes is no JSON-RPC, one message a line")
+
+    /// Tells a client why, and closes its connection.
+    private func drop(_ session: ControlSession, _ error: RPCError) {
+        log.warning("a client was dropped: \(error.message)")
+        session.send(RPCResponse.failure(id: .null, error))
+        session.isClosing = true
+        session.socket.closeAfterFlush()
     }
 
     private func resume(_ id: Int) {
@@ -64,14 +75,12 @@ extension Node {
             }
             do throws(LineError) {
                 guard let line = try session.splitter.next() else { return }
-                if !line.isEmpty { carryOut(RPCIncoming(line: line), session) }
+                guard !line.isEmpty else { continue }
+                let incoming = RPCIncoming(line: line)
+                guard session.take(incoming) else { return drop(session, Node.noRequest) }
+                carryOut(incoming, session)
             } catch {
-                log.warning("a client was dropped: \(error)")
-                session.send(
-                    RPCResponse.failure(
-                        id: .null, RPCError(code: .invalidRequest, reason: .tooLarge, message: "\(error)")))
-                session.isClosing = true
-                session.socket.closeAfterFlush()
+                drop(session, RPCError(code: .invalidRequest, reason: .tooLarge, message: "\(error)"))
             }
         }
     }
