@@ -68,7 +68,7 @@ extension Node {
     }
 
     func write(at path: Path, _ value: Value) throws {
-        if value.isNull, try view.value(at: path, sizeMax: .max).isNull {
+        if value.isNull, !path.isRoot, try view.value(at: path, sizeMax: .max).isNull {
             // Nothing is there; but a place that is not ours must not look as if it could be removed.
             if let entry = try? Entry(path: path, hlc: HLC(ms: HLC.msMax), author: uid, value: .null),
                 let denial = Ownership.denial(of: entry)
