@@ -65,7 +65,9 @@ let package = Package(
         .target(name: "Lab", path: "Tests/Lab", resources: [.copy("Scripts")]),
         .testTarget(
             name: "CommandLineTests",
-            dependencies: ["CommandLineKit", "ControlAPI", "ControlClient", "Lab", "starling", "starlingd"]),
+            dependencies: [
+                "CommandLineKit", "ControlAPI", "ControlClient", "Lab", "Seal", "Tree", "Wire", "starling", "starlingd",
+            ]),
         .testTarget(name: "HouseRulesTests"),
     ]
 )

@@ -19,6 +19,18 @@ final class ControlSession {
     var typing: Set<Key> = []
     private(set) var isClosing = false
 
+    /// What the client has shown of itself.
+    enum Speech {
+        /// Nothing yet.
+        case silent
+        /// Its first line begins as JSON-RPC does.
+        case begun
+        /// It has sent a line of JSON.
+        case understood
+    }
+
+    private(set) var speech = Speech.silent
+
     init(id: Int, socket: StreamSocket) {
         self.id = id
         self.socket = socket
@@ -51,5 +63,23 @@ final class ControlSession {
         isClosing = true
         socket.send(RPCLine.terminated(RPCResponse.failure(id: .null, error)))
         socket.closeAfterFlush()
+    }
+
+    /// Takes bytes in. False if they are the first and no JSON-RPC begins like this: HTTP, TLS, a binary protocol.
+    func take(_ bytes: [UInt8]) -> Bool {
+        if speech == .silent, let first = bytes.first(where: { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }) {
+            guard first == UInt8(ascii: "{") || first == UInt8(ascii: "[") else { return false }
+            speech = .begun
+        }
+        splitter.append(bytes)
+        return true
+    }
+
+    /// A line has come. False if it is no JSON, and none before it was: only a client that once knew better may make
+    /// mistakes.
+    func take(_ incoming: RPCIncoming) -> Bool {
+        if case .refused(let refusal) = incoming, refusal.error.code == .parseError { return speech == .understood }
+        speech = .understood
+        return true
     }
 }

@@ -41,11 +41,20 @@ extension Node {
     }
 
     private func receive(_ bytes: [UInt8], from id: Int) {
-        guard let session = sessions[id] else { return }
+        guard let session = sessions[id], !session.isClosing else { return }
         lastClientMs = EventLoop.monotonicMs()
         if isAway { updateAway() }
-        session.splitter.append(bytes)
+        guard session.take(bytes) else { return drop(session, Node.noRequest) }
         serve(session)
+    }
+
+    private static let noRequest = RPCError(
+        code: .parseError, reason: .parseError, message: "what comes is no JSON-RPC, one message a line")
+
+    /// Tells a client why, and closes its connection.
+    private func drop(_ session: ControlSession, _ error: RPCError) {
+        logOutside(.warning, "a client was dropped: \(error.message)")
+        session.close(error)
     }
 
     private func resume(_ id: Int) {
@@ -69,10 +78,12 @@ extension Node {
             }
             do throws(LineError) {
                 guard let line = try session.splitter.next() else { return }
-                if !line.isEmpty { carryOut(RPCIncoming(line: line), session) }
+                guard !line.isEmpty else { continue }
+                let incoming = RPCIncoming(line: line)
+                guard session.take(incoming) else { return drop(session, Node.noRequest) }
+                carryOut(incoming, session)
             } catch {
-                logOutside(.warning, "a client was dropped: \(error)")
-                session.close(RPCError(code: .invalidRequest, reason: .tooLarge, message: "\(error)"))
+                drop(session, RPCError(code: .invalidRequest, reason: .tooLarge, message: "\(error)"))
             }
         }
     }

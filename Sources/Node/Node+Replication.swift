@@ -111,6 +111,9 @@ extension Node {
         let hlc = if let hlc { hlc } else { try tick() }
         var entries: [Entry] = []
         for (path, value) in writes {
+            guard !path.isRoot else {
+                throw RPCError(reason: .permissionDenied, message: "the root is nobody's: write below it")
+            }
             let entry: Entry
             do throws(EntryError) {
                 entry = try Entry(path: path, hlc: hlc, author: uid, value: value)

@@ -79,7 +79,7 @@ extension Node {
 
     /// Whether there is nothing to remove; but a place that is not ours must not look as if it could be removed.
     private func changesNothing(_ path: Path, _ value: Value) throws -> Bool {
-        guard value.isNull, try view.isAbsent(at: path) else { return false }
+        guard value.isNull, !path.isRoot, try view.isAbsent(at: path) else { return false }
         if let entry = try? Entry(path: path, hlc: HLC(ms: HLC.msMax), author: uid, value: .null),
             let denial = Ownership.denial(of: entry)
         {

@@ -40,7 +40,9 @@ extension Trait where Self == IssueHandlingTrait {
         .compactMapIssues { issue in
             var issue = issue
             let tails = Journal.tails
-            if !tails.isEmpty { issue.comments.append(Comment(rawValue: tails)) }
+            let comment = Comment(rawValue: tails)
+            // A suite's trait is asked once for the suite and once for the test.
+            if !tails.isEmpty, !issue.comments.contains(comment) { issue.comments.append(comment) }
             return issue
         }
     }
