@@ -36,7 +36,10 @@ public final class DatabaseStore: NodeStore {
     }
 
     /// Writes the log back into the file and closes it. Every later call throws.
-    public func close() { database.close() }
+    public func close() {
+        digests = [:]
+        database.close()
+    }
 
     func transaction<Result>(_ body: () throws -> Result) throws -> Result {
         precondition(scans == 0, "a store was written to while it was scanned")
