@@ -98,7 +98,6 @@ extension Node {
     func observe(_ result: CommitResult) {
         guard !result.applied.isEmpty else { return }
         for entry in result.applied { clock.observe(entry.hlc) }
-        forgetNames(result.applied)
         notifyObservers(result.applied.map(\.path))
     }
 
