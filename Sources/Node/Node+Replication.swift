@@ -23,19 +23,6 @@ extension Node {
             index += 1
         }
         scheduleStep()
-        resumeServing()
-    }
-
-    /// A link that took everything at once never reports that it has drained: it is told so from here, in a turn of its
-    /// own, so that chat gets its turn between two parts of a long answer.
-    private func resumeServing() {
-        let ready = served.filter { links[$0]?.socket.queuedBytes == 0 }
-        served = []
-        for id in ready {
-            loop.execute {
-                self.assumeIsolated { if $0.links[id] != nil { $0.step(.drained(id)) } }
-            }
-        }
     }
 
     private func perform(_ effect: Replicator.Effect, _ events: inout [Replicator.Event]) {
@@ -57,10 +44,6 @@ extension Node {
 
     private func send(_ message: PeerMessage, to id: LinkID) {
         guard let link = links[id] else { return }
-        switch message {
-        case .bundles, .gone: served.insert(id)
-        default: break
-        }
         do throws(LinkError) {
             try link.send(message)
         } catch {
