@@ -119,6 +119,7 @@ extension Node {
         do {
             let result = try store.commit([bundle], heldAfter: HLC(ms: HLC.msMax))
             isDiskFull = false
+            forgetNames(result.applied)
             notifyObservers(result.applied.map(\.path))
         } catch {
             report(error, "storing a write")
@@ -129,6 +130,8 @@ extension Node {
 
     /// The next time for a write of this node.
     func tick() throws(RPCError) -> HLC {
+        // A message ends the typing that was said before it, on every node, so it must be the later of the two.
+        clock.pass(replicator.softTime)
         guard let hlc = clock.tick(workspaceMs: replicator.workspaceMs(moment)) else {
             throw RPCError(reason: .busy, message: "more than 64,000 writes a second; try again in a moment")
         }

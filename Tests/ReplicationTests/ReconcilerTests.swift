@@ -35,12 +35,15 @@ import Wire
         }
         var machine = listing()
         let outside = [EntryReference(hlc: HLC(ms: 5), idPrefix: 1)]
-        #expect(!machine.ids(bucket, outside, more: false, nowMs: 0) { $0 })
+        let takesOutside = machine.ids(bucket, outside, more: false, nowMs: 0) { $0 }
+        #expect(!takesOutside)
         machine = listing()
-        #expect(machine.ids(bucket, references(0..<3), more: true, nowMs: 0) { $0 })
+        let takesRising = machine.ids(bucket, references(0..<3), more: true, nowMs: 0) { $0 }
+        #expect(takesRising)
         let next = pump(&machine)
         #expect(next.last == .list(bucket, after: references(2..<3)[0]))
-        #expect(!machine.ids(bucket, references(2..<5), more: true, nowMs: 0) { $0 })
+        let takesOverlap = machine.ids(bucket, references(2..<5), more: true, nowMs: 0) { $0 }
+        #expect(!takesOverlap)
     }
 
     @Test func childrenMustBeDifferentOnesBelow() {
@@ -49,7 +52,8 @@ import Wire
             var machine = Reconciler()
             machine.start(nowMs: 0)
             _ = pump(&machine)
-            #expect(!machine.differ(.root, bad, nowMs: 0) { $0 })
+            let isHonest = machine.differ(.root, bad, nowMs: 0) { $0 }
+            #expect(!isHonest)
         }
     }
 
@@ -97,8 +101,10 @@ import Wire
         var machine = Reconciler()
         machine.offer(references(0..<300), nowMs: 0)
         _ = pump(&machine)
-        #expect(!machine.abandonIfStalled(nowMs: Reconciler.stallMs))
-        #expect(machine.abandonIfStalled(nowMs: Reconciler.stallMs + 1))
+        let endsEarly = machine.abandonIfStalled(nowMs: Reconciler.stallMs)
+        #expect(!endsEarly)
+        let ends = machine.abandonIfStalled(nowMs: Reconciler.stallMs + 1)
+        #expect(ends)
         #expect(machine.outstanding.isEmpty && machine.deadlineMs == nil)
     }
 }

@@ -28,16 +28,22 @@ import Wire
         var soft = SoftState()
         let key = key(1)
         let first = try record(key)
-        #expect(soft.insert(first, nowMs: nowMs, workspaceMs: workspaceMs))
-        #expect(!soft.insert(first, nowMs: nowMs + 1000, workspaceMs: workspaceMs))
+        let isTaken = soft.insert(first, nowMs: nowMs, workspaceMs: workspaceMs)
+        #expect(isTaken)
+        let isTakenAgain = soft.insert(first, nowMs: nowMs + 1000, workspaceMs: workspaceMs)
+        #expect(!isTakenAgain)
         let refreshed = try record(key, ms: workspaceMs + 3000)
-        #expect(soft.insert(refreshed, nowMs: nowMs + 3000, workspaceMs: workspaceMs + 3000))
-        #expect(soft.expire(nowMs: nowMs + 8999).isEmpty)
+        let isRefreshed = soft.insert(refreshed, nowMs: nowMs + 3000, workspaceMs: workspaceMs + 3000)
+        #expect(isRefreshed)
+        let early = soft.expire(nowMs: nowMs + 8999)
+        #expect(early.isEmpty)
         #expect(soft.live == [refreshed])
-        #expect(soft.expire(nowMs: nowMs + 9000 + SoftState.expiryMs) == [refreshed])
+        let over = soft.expire(nowMs: nowMs + 9000 + SoftState.expiryMs)
+        #expect(over == [refreshed])
         #expect(soft.live.isEmpty && soft.nextDeadlineMs == nil)
         // Played back, it stays away.
-        #expect(!soft.insert(refreshed, nowMs: nowMs + 20_000, workspaceMs: workspaceMs + 20_000))
+        let isPlayedBack = soft.insert(refreshed, nowMs: nowMs + 20_000, workspaceMs: workspaceMs + 20_000)
+        #expect(!isPlayedBack)
     }
 
     /// The deadline that is promised lets every record end, none before its time.
@@ -45,7 +51,8 @@ import Wire
         var soft = SoftState()
         for number in 0..<20 {
             let record = try record(key(number), ttlMs: UInt64(1000 + number * 37))
-            #expect(soft.insert(record, nowMs: nowMs, workspaceMs: workspaceMs))
+            let isTaken = soft.insert(record, nowMs: nowMs, workspaceMs: workspaceMs)
+            #expect(isTaken)
         }
         var ended = 0
         while let deadline = soft.nextDeadlineMs {
@@ -63,13 +70,18 @@ import Wire
         let key = key(1)
         let day: UInt64 = 24 * 3_600_000
         for ms in [workspaceMs - 66_001, workspaceMs + day + 1, HLC.msMax] {
-            #expect(!soft.insert(try record(key, ms: ms), nowMs: nowMs, workspaceMs: workspaceMs))
+            let isTaken = soft.insert(try record(key, ms: ms), nowMs: nowMs, workspaceMs: workspaceMs)
+            #expect(!isTaken)
         }
-        #expect(soft.insert(try record(key, ms: workspaceMs + day - 1), nowMs: nowMs, workspaceMs: workspaceMs))
+        let isJustInBounds = soft.insert(
+            try record(key, ms: workspaceMs + day - 1), nowMs: nowMs, workspaceMs: workspaceMs)
+        #expect(isJustInBounds)
         _ = soft.expire(nowMs: nowMs + 7000)
         let right = try record(key, ms: workspaceMs + 80_000)
-        #expect(!soft.insert(right, nowMs: nowMs + 10_000, workspaceMs: workspaceMs + 80_000))
-        #expect(soft.insert(right, nowMs: nowMs + 80_000, workspaceMs: workspaceMs + 80_000))
+        let isRightTooEarly = soft.insert(right, nowMs: nowMs + 10_000, workspaceMs: workspaceMs + 80_000)
+        #expect(!isRightTooEarly)
+        let isRight = soft.insert(right, nowMs: nowMs + 80_000, workspaceMs: workspaceMs + 80_000)
+        #expect(isRight)
     }
 
     @Test func oneAuthorHasFewPlaces() throws {
@@ -83,7 +95,8 @@ import Wire
         #expect(soft.live(of: key.publicKey).count == taken)
         // What has ended makes room.
         _ = soft.expire(nowMs: nowMs + 7000)
-        #expect(soft.insert(try record(key, 200), nowMs: nowMs + 7000, workspaceMs: workspaceMs))
+        let hasRoom = soft.insert(try record(key, 200), nowMs: nowMs + 7000, workspaceMs: workspaceMs)
+        #expect(hasRoom)
     }
 
     @Test func oneAuthorIsHeardSoOften() throws {
@@ -94,6 +107,7 @@ import Wire
         #expect(burst == Int(SoftState.burstMax))
         let later = (0..<1000).count { _ in soft.admit(author: key.publicKey, nowMs: nowMs + 1000) }
         #expect(later == Int(SoftState.rateMax))
-        #expect(soft.admit(author: self.key(2).publicKey, nowMs: nowMs))
+        let isOtherHeard = soft.admit(author: self.key(2).publicKey, nowMs: nowMs)
+        #expect(isOtherHeard)
     }
 }
