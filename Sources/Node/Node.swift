@@ -38,8 +38,6 @@ public actor Node {
     var listener: StreamListener?
     var links: [LinkID: PeerLink] = [:]
     var nextLink = 0
-    /// Links that got entries in the current step.
-    var served: Set<LinkID> = []
     var dialer = Dialer()
     var dialTimer: (timer: LoopTimer, atMs: UInt64)?
     var named: [HostPort] = []
