@@ -51,7 +51,7 @@ let package = Package(
         .testTarget(
             name: "ReplicationTests", dependencies: ["Replication", "Seal", "Simulation", "Store", "Tree", "Wire"]),
         .testTarget(name: "ChatTests", dependencies: ["Chat", "Seal", "Tree"]),
-        .executableTarget(name: "store-writer", dependencies: ["Seal", "Store", "Tree"], path: "Tests/StoreWriter"),
+        .executableTarget(name: "store-writer", dependencies: ["Seal", "Store", "Tree"], path: "Tests/store-writer"),
         .testTarget(name: "StoreTests", dependencies: ["Seal", "Store", "Tree", "store-writer"]),
         .executableTarget(name: "discovery-probe", dependencies: ["Discovery"], path: "Tests/DiscoveryProbe"),
         .testTarget(name: "DiscoveryTests", dependencies: ["Discovery", "Lab", "discovery-probe"]),
@@ -59,7 +59,9 @@ let package = Package(
         .testTarget(name: "ControlAPITests", dependencies: ["ControlAPI", "Tree"]),
         .testTarget(name: "ControlClientTests", dependencies: ["ControlAPI", "ControlClient"]),
         .testTarget(name: "CommandLineKitTests", dependencies: ["CommandLineKit"]),
-        .testTarget(name: "NodeTests", dependencies: ["ControlAPI", "ControlClient", "Node", "Seal", "Tree"]),
+        .testTarget(
+            name: "NodeTests",
+            dependencies: ["ControlAPI", "Lab", "Net", "Node", "Seal", "Store", "Tree", "Wire", "starlingd"]),
         .target(name: "Lab", path: "Tests/Lab", resources: [.copy("Scripts")]),
         .testTarget(
             name: "CommandLineTests",

@@ -118,31 +118,53 @@ failures_in() {
          { shown = 0 }' "$1" | head -n 200
 }
 
-test_command=(swift test --skip-build --disable-xctest)
+# The tests that began and did not end.
+unfinished_in() {
+    sed -n -E -e 's/^◇ Test (.*) started\.$/+\1/p' -e 's/^[✔✘] Test (.*) (passed|failed) after .*/-\1/p' "$1" \
+        | sed -E 's/^-(.*) with [0-9]+ test cases?$/-\1/' \
+        | awk '/^\+(run$|case )/ { next }
+               { name = substr($0, 2); if (/^\+/) open[name] = 1; else delete open[name] }
+               END { for (name in open) print "  " name }' \
+        | sort | head -n 40
+}
 
-# run_tests NAME SECONDS ARGUMENT...: tests that are built already. Prints the counts, and of failures what was said.
-# Appends "NAME PASSED FAILED SKIPPED" to $STARLING_COUNTS where that is set. False if a test failed or was skipped, or
-# if none ran.
+# explain LOG ENDED STATUS LIMIT: why tests failed, from their output.
+explain() {
+    failures_in "$1"
+    grep -E -m 1 -A 40 '(WARNING|ERROR): [A-Z][a-z]+Sanitizer' "$1" && return
+    if [ "$3" -eq 124 ]; then
+        echo "not done after $4 s:"
+        unfinished_in "$1"
+    elif [ "$2" -eq 0 ]; then
+        grep -E -m 1 -A 40 'Fatal error|\*\*\* ' "$1" || tail -n 30 "$1"
+    fi
+}
+
+# run_tests NAME SECONDS FOLDER ARGUMENT...: tests that are built already, in that scratch folder. Prints the counts,
+# and of failures what was said. Appends "NAME PASSED FAILED SKIPPED" to $STARLING_COUNTS where that is set. False if a
+# test failed or was skipped, or if none ran: a filter that fits nothing must not look like success.
+#
+# The tests' own program and not `swift test`, which puts it into a process group where no limit and no Ctrl-C reach
+# it, and which as root would leave files and locks in the way of others.
+as_whom=()
 run_tests() {
     local name=$1 limit=$2 log=$logs/test-$1.log begun=$SECONDS status=0 passed failed skipped ended
-    shift 2
+    local program=("$3/debug/starlingPackageTests.xctest" --testing-library swift-testing)
+    shift 3
     mkdir -p "$logs"
-    limited "$limit" "${test_command[@]}" "$@" 2>&1 </dev/null | tee "$log" | progress || status=$?
+    limited "$limit" "${as_whom[@]}" env NO_COLOR=1 "${program[@]}" "$@" 2>&1 </dev/null | tee "$log" | progress \
+        || status=$?
     read -r passed failed skipped ended < <(read_counts "$log")
-    if [ "$status" -ne 0 ] && [ "$failed" -eq 0 ]; then failed=1; fi
-    if [ -n "${STARLING_COUNTS:-}" ]; then echo "$name $passed $failed $skipped" >>"$STARLING_COUNTS"; fi
-    if [ "$failed" -gt 0 ]; then
-        failures_in "$log"
-        if [ "$ended" = 0 ]; then tail -n 30 "$log"; fi
-        if [ "$status" -eq 124 ]; then echo "not done after $limit s"; fi
+    if [ $((passed + failed + skipped)) -eq 0 ]; then
+        echo "no test has such a name: $*"
+        failed=1
+    elif [ "$failed" -gt 0 ] || [ "$status" -ne 0 ]; then
+        explain "$log" "$ended" "$status" "$limit"
         echo "all of the output is in $log"
+        if [ "$failed" -eq 0 ]; then failed=1; fi
     fi
     if [ "$skipped" -gt 0 ]; then grep -E '^➜ Test .* skipped' "$log" || true; fi
-    if [ $((passed + failed + skipped)) -eq 0 ]; then
-        # A filter that fits nothing would otherwise look like success.
-        echo "no test is named as asked: $*"
-        failed=1
-    fi
+    if [ -n "${STARLING_COUNTS:-}" ]; then echo "$name $passed $failed $skipped" >>"$STARLING_COUNTS"; fi
     say "$name tests: $passed passed, $failed failed, $skipped skipped ($((SECONDS - begun)) s)"
     [ "$failed" -eq 0 ] && [ "$skipped" -eq 0 ]
 }

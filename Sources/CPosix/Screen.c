@@ -105,12 +105,20 @@ int starling_screen_raw(int fd) {
         if (pipe2(wake, O_CLOEXEC | O_NONBLOCK) != 0) return errno;
         terminal = fd;
         atexit(starling_screen_restore);
+        // Let through even where whoever started us had them blocked: nothing else could end a chat that hangs.
+        sigset_t let_through;
+        sigemptyset(&let_through);
         for (size_t i = 0; i < sizeof deaths / sizeof *deaths; i++) {
             handle(deaths[i], on_death, SA_RESETHAND | SA_NODEFER);
+            sigaddset(&let_through, deaths[i]);
         }
         handle(SIGTSTP, on_stop, SA_RESTART);
         handle(SIGCONT, on_continue, SA_RESTART);
         handle(SIGWINCH, on_resize, SA_RESTART);
+        sigaddset(&let_through, SIGTSTP);
+        sigaddset(&let_through, SIGCONT);
+        sigaddset(&let_through, SIGWINCH);
+        sigprocmask(SIG_UNBLOCK, &let_through, NULL);
     }
     return is_raw ? 0 : enter();
 }

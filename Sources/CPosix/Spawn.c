@@ -1,9 +1,12 @@
 #define _GNU_SOURCE
 #include "Spawn.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static int prepare(posix_spawnattr_t *attributes, posix_spawn_file_actions_t *actions, int stdout_fd, int stderr_fd) {
@@ -34,4 +37,16 @@ int starling_spawn(const char *path, char *const argv[], int stdout_fd, int stde
     }
     posix_spawnattr_destroy(&attributes);
     return error;
+}
+
+int starling_pidfd_of_peer(int socket) {
+    struct ucred peer;
+    socklen_t size = sizeof peer;
+    if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return -1;
+    if (peer.pid <= 0) {
+        errno = ESRCH;
+        return -1;
+    }
+    // Close-on-exec by itself.
+    return (int)syscall(SYS_pidfd_open, peer.pid, 0);
 }

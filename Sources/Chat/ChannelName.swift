@@ -10,6 +10,8 @@ public import Tree
 public struct ChannelName: Sendable, Hashable, CustomStringConvertible {
     /// UTF-8 bytes of a folded name.
     public static let sizeMax = 80
+    /// UTF-8 bytes of a name as it is written; nothing longer folds to 80 bytes. Spares the work on what others write.
+    public static let textSizeMax = 320
     /// The channel that is there from the start.
     public static let general = "general"
 
@@ -22,6 +24,7 @@ public struct ChannelName: Sendable, Hashable, CustomStringConvertible {
     public init(_ text: String) throws(ChannelNameError) {
         let bare = text.utf8.first == 0x23 ? String(text.dropFirst()) : text
         guard !bare.isEmpty else { throw .empty }
+        guard bare.utf8.count <= ChannelName.textSizeMax else { throw .tooLong }
         for scalar in bare.unicodeScalars {
             let properties = scalar.properties
             guard !properties.isWhitespace, properties.generalCategory != .control,
@@ -35,8 +38,9 @@ public struct ChannelName: Sendable, Hashable, CustomStringConvertible {
         self.folded = folded
     }
 
-    /// NFC and case fold; nil for what utf8proc refuses.
+    /// NFC and case fold; nil for what utf8proc refuses, and for what is too long to be a name.
     public static func fold(_ text: String) -> String? {
+        guard text.utf8.count <= textSizeMax else { return nil }
         var input = text
         return input.withUTF8 { utf8 -> String? in
             var output: UnsafeMutablePointer<UInt8>?

@@ -1,9 +1,9 @@
 /// Reads command lines by a table.
 ///
-/// Options and words may be mixed; `--` ends the options; `--opt=value`, `--opt value`, `-o value`, `-ovalue` and `-abc`
-/// for several letters are understood. A word that is exactly an AutoID (22 characters of `-0-9A-Z_a-z`), a push ID (20)
-/// or a uid (43) is never an option, because keys begin with `-`; nor is a negative number, unless a digit is an
-/// option's letter.
+/// Options and words may be mixed; `--` ends the options; `--opt=value`, `--opt value`, `-o value`, `-ovalue` and
+/// `-abc` for several letters are understood. A word that is exactly an AutoID (22 characters of `-0-9A-Z_a-z`), a push
+/// ID (20) or a uid (43) is never an option, because keys begin with `-`; nor is a negative number, unless a digit is
+/// an option's letter.
 public struct Parser: Sendable {
     private let program: Program
 

@@ -38,7 +38,8 @@ public struct LineSplitter: Sendable {
     /// The next whole line without its newline, or nil until more bytes come. The slice shares the splitter's buffer:
     /// keep it beyond the next `append` and the buffer is copied.
     ///
-    /// - Throws: ``LineError/overlong`` from the first line longer than the bound on. The connection can only be closed.
+    /// - Throws: ``LineError/overlong`` from the first line longer than the bound on: the connection can only be
+    ///   closed.
     public mutating func next() throws(LineError) -> ArraySlice<UInt8>? {
         guard !overlong else { throw .overlong }
         guard let end = newline() else {

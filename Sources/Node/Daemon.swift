@@ -13,6 +13,8 @@ public enum Daemon {
         DiscoveryService.prepareProcess()
         // No file this process makes is for others.
         umask(0o077)
+        // A log that nobody reads any more must not end the daemon.
+        signal(SIGPIPE, SIG_IGN)
         do {
             let loop = try EventLoop(name: "starlingd", startsThread: false)
             let node = try Node(options, loop: loop)

@@ -44,6 +44,8 @@ struct Dialer {
     static let dialsMax = 16
     /// Addresses kept; beyond that those that fail most are forgotten.
     static let candidatesMax = 1024
+    /// A link that ends sooner after its handshake counts as a failure.
+    static let steadyMs: UInt64 = 10_000
     /// Failures after which an address that was only heard of is forgotten.
     static let failuresMax: UInt64 = 12
 
@@ -51,11 +53,17 @@ struct Dialer {
     /// Addresses at which this node found itself.
     private var own: Set<SocketAddress> = []
 
-    private var ordered: [Candidate] {
-        candidates.values.sorted { a, b in
-            a.source != b.source ? a.source > b.source : a.address.description < b.address.description
+    /// The addresses whose time has come, the best ones first: what was never tried comes before what has failed.
+    private func waiting(nowMs: UInt64) -> [Candidate] {
+        candidates.values.filter { $0.state == .waiting && $0.nextMs <= nowMs }.sorted { a, b in
+            if a.source != b.source { return a.source > b.source }
+            if a.failures != b.failures { return a.failures < b.failures }
+            if a.nextMs != b.nextMs { return a.nextMs < b.nextMs }
+            return a.address.description < b.address.description
         }
     }
+
+    private var diallingCount: Int { candidates.values.count { $0.state == .dialling } }
 
     /// Takes an address that somebody suggests. A discovered or named one is tried at once, whatever failed before.
     mutating func offer(
@@ -64,8 +72,11 @@ struct Dialer {
     ) {
         guard !own.contains(address) else { return }
         if var known = candidates[address] {
+            // Another program announces itself there, so it may be another node.
+            if let instance, let before = known.instance, instance != before { known.node = nil }
+            // Who is there is for a handshake to say: hearsay never replaces what is known.
+            if known.node == nil, source >= known.source { known.node = node }
             known.source = max(known.source, source)
-            known.node = node ?? known.node
             known.instance = instance ?? known.instance
             known.offeredMs = nowMs
             if source == .discovered || source == .named, known.state == .waiting {
@@ -75,27 +86,43 @@ struct Dialer {
             candidates[address] = known
             return
         }
-        if candidates.count >= Dialer.candidatesMax { forgetWorst() }
+        if source == .inbound, let node { forgetInbound(node) }
+        guard makeRoom(for: source) else { return }
         candidates[address] = Candidate(
             address: address, source: source, node: node, instance: instance, nextMs: nowMs &+ delayMs,
             offeredMs: nowMs)
     }
 
-    private mutating func forgetWorst() {
-        let worst = candidates.values.filter { $0.state == .waiting && $0.source != .named }.max { a, b in
-            a.failures != b.failures ? a.failures < b.failures : a.offeredMs > b.offeredMs
+    /// A node listens at one port: that it has named others before is no reason to try them.
+    private mutating func forgetInbound(_ node: Bytes32) {
+        for candidate in candidates.values
+        where candidate.source == .inbound && candidate.node == node && candidate.state == .waiting {
+            candidates[candidate.address] = nil
         }
-        if let worst { candidates[worst.address] = nil }
+    }
+
+    /// Forgets an address of no better source, if need be; false if there is none. Gossip never displaces what was
+    /// discovered.
+    private mutating func makeRoom(for source: Source) -> Bool {
+        guard candidates.count >= Dialer.candidatesMax else { return true }
+        let worst = candidates.values.filter { $0.state == .waiting && $0.source <= source && $0.source != .named }
+            .max { a, b in
+                if a.source != b.source { return a.source > b.source }
+                return a.failures != b.failures ? a.failures < b.failures : a.offeredMs > b.offeredMs
+            }
+        guard let worst else { return false }
+        candidates[worst.address] = nil
+        return true
     }
 
     mutating func remove(_ address: SocketAddress) { candidates[address] = nil }
 
     /// The addresses to dial now; they count as being dialled from here on.
     mutating func due(nowMs: UInt64, connected: Set<Bytes32>) -> [SocketAddress] {
-        var dialling = candidates.values.count { $0.state == .dialling }
+        var dialling = diallingCount
         var busy = Set(candidates.values.filter { $0.state != .waiting }.compactMap(\.instance))
         var result: [SocketAddress] = []
-        for candidate in ordered where candidate.state == .waiting && candidate.nextMs <= nowMs {
+        for candidate in waiting(nowMs: nowMs) {
             guard dialling < Dialer.dialsMax else { break }
             if let node = candidate.node, connected.contains(node) {
                 // Looked at again later: the link may end.
@@ -116,7 +143,11 @@ struct Dialer {
         return result
     }
 
-    var nextDeadlineMs: UInt64? { candidates.values.filter { $0.state == .waiting }.map(\.nextMs).min() }
+    /// When to look again; nil if nothing waits, or if nothing more may be dialled before a dial under way ends.
+    var nextDeadlineMs: UInt64? {
+        guard diallingCount < Dialer.dialsMax else { return nil }
+        return candidates.values.filter { $0.state == .waiting }.map(\.nextMs).min()
+    }
 
     /// A dial failed, or the link ended before a handshake.
     ///
@@ -124,14 +155,13 @@ struct Dialer {
     mutating func failed(_ address: SocketAddress, reason: String, nowMs: UInt64, jitter: UInt64) {
         guard var candidate = candidates[address] else { return }
         candidate.state = .waiting
-        candidate.failures += 1
+        candidate.failures &+= 1
         candidate.lastFailure = reason
         if candidate.source < .discovered, candidate.failures > Dialer.failuresMax {
             candidates[address] = nil
             return
         }
-        let longest = candidate.source == .named ? Dialer.namedBackOffMsMax : Dialer.backOffMsMax
-        let delay = min(Dialer.backOffMs << min(candidate.failures - 1, 16), longest)
+        let delay = Dialer.backOff(candidate.failures, candidate.source)
         candidate.nextMs = nowMs &+ delay * (80 + jitter % 41) / 100
         candidates[address] = candidate
     }
@@ -140,7 +170,6 @@ struct Dialer {
     mutating func connected(_ address: SocketAddress, node: Bytes32) {
         candidates[address]?.state = .connected
         candidates[address]?.node = node
-        candidates[address]?.failures = 0
         candidates[address]?.lastFailure = nil
         guard let instance = candidates[address]?.instance else { return }
         for other in candidates.values where other.instance == instance { candidates[other.address]?.node = node }
@@ -151,15 +180,32 @@ struct Dialer {
         candidates[address] = nil
     }
 
-    /// A link to a node ended: its addresses are tried again, the one that worked first.
-    mutating func disconnected(_ node: Bytes32, nowMs: UInt64) {
-        for candidate in candidates.values where candidate.node == node {
+    /// Another node answered than the one that was expected: the next dial takes whoever is there.
+    mutating func expectAnybody(_ address: SocketAddress) { candidates[address]?.node = nil }
+
+    /// The node at an address is connected by another link, so this one is not needed.
+    mutating func spare(_ address: SocketAddress, nowMs: UInt64) {
+        candidates[address]?.state = .waiting
+        candidates[address]?.nextMs = nowMs &+ Dialer.backOffMsMax
+    }
+
+    /// A link to a node ended: its addresses are tried again, the one that worked first. Where links do not last, ever
+    /// more slowly.
+    mutating func disconnected(_ node: Bytes32, lastedMs: UInt64, nowMs: UInt64) {
+        let isSteady = lastedMs >= Dialer.steadyMs
+        for candidate in candidates.values where candidate.node == node && candidate.state != .dialling {
             let wasConnected = candidate.state == .connected
-            if wasConnected { candidates[candidate.address]?.state = .waiting }
-            guard candidate.state != .dialling else { continue }
+            let failures = isSteady ? 0 : candidate.failures &+ 1
             let delay = wasConnected ? Dialer.staggerMs : Dialer.staggerMs * 2
-            candidates[candidate.address]?.nextMs = nowMs &+ delay
+            candidates[candidate.address]?.state = .waiting
+            candidates[candidate.address]?.failures = failures
+            candidates[candidate.address]?.nextMs =
+                nowMs &+ (isSteady ? delay : Dialer.backOff(failures, candidate.source))
         }
+    }
+
+    private static func backOff(_ failures: UInt64, _ source: Source) -> UInt64 {
+        min(backOffMs << min(max(failures, 1) - 1, 16), source == .named ? namedBackOffMsMax : backOffMsMax)
     }
 
     /// The network changed: everything is worth another try.

@@ -22,13 +22,13 @@ public struct Log: Sendable {
         self.descriptor = descriptor
     }
 
-    public func debug(_ text: @autoclosure () -> String) { write(.debug, text) }
-    public func info(_ text: @autoclosure () -> String) { write(.info, text) }
-    public func warning(_ text: @autoclosure () -> String) { write(.warning, text) }
-    public func error(_ text: @autoclosure () -> String) { write(.error, text) }
+    public func debug(_ text: @autoclosure () -> String) { write(.debug, text()) }
+    public func info(_ text: @autoclosure () -> String) { write(.info, text()) }
+    public func warning(_ text: @autoclosure () -> String) { write(.warning, text()) }
+    public func error(_ text: @autoclosure () -> String) { write(.error, text()) }
 
-    private func write(_ level: Level, _ text: () -> String) {
-        guard level >= self.level else { return }
+    func write(_ level: Level, _ text: @autoclosure () -> String) {
+        guard level >= self.level, canWrite else { return }
         let line = "\(Log.timestamp()) \(level.rawValue) \(Escaper.escape(text()))\n"
         var bytes = Array(line.utf8)[...]
         while !bytes.isEmpty {
@@ -37,6 +37,13 @@ public struct Log: Sendable {
             guard written > 0 else { return }
             bytes = bytes.dropFirst(written)
         }
+    }
+
+    /// A pipe that nobody reads fills up; the line is dropped rather than the daemon stopped. A pipe that has any room takes
+    /// a line of up to 4,096 bytes whole (pipe(7)).
+    private var canWrite: Bool {
+        var state = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        return unsafe poll(&state, 1, 0) == 1 && state.revents & Int16(POLLOUT) != 0
     }
 
     /// UTC to the millisecond, RFC 3339.
@@ -54,6 +61,31 @@ public struct Log: Sendable {
         let time =
             "\(pad(Int(unsafe parts.tm_hour), 2)):\(pad(Int(unsafe parts.tm_min), 2)):\(pad(Int(unsafe parts.tm_sec), 2))"
         return "\(date)T\(time).\(pad(Int(ms % 1000), 3))Z"
+    }
+}
+
+/// How many lines others may cause: enough to see what is going on, too few to fill a disk.
+struct LogBudget {
+    private static let burst: UInt64 = 200
+    private static let perMs: UInt64 = 500
+    private var credit = LogBudget.burst
+    private var updatedMs: UInt64 = 0
+    private var omitted = 0
+
+    /// Whether a line may be written, and how many were left out before it.
+    mutating func take(nowMs: UInt64) -> (isAllowed: Bool, omitted: Int) {
+        let earned = (nowMs &- min(updatedMs, nowMs)) / LogBudget.perMs
+        if earned > 0 {
+            credit = min(LogBudget.burst, credit &+ min(earned, LogBudget.burst))
+            updatedMs = nowMs
+        }
+        guard credit > 0 else {
+            omitted += 1
+            return (false, 0)
+        }
+        credit -= 1
+        defer { omitted = 0 }
+        return (true, omitted)
     }
 }
 

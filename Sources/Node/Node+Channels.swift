@@ -6,14 +6,20 @@ internal import Tree
 
 extension Node {
     /// Channels listed at once.
-    static let channelsMax = 10_000
+    static let channelsMax = 5000
+    /// Characters of a topic that a list shows.
+    static let topicMax = 250
+    /// Nodes that are looked at for a channel's youngest message; others may put there what is none.
+    static let lastMax = 100
 
     private var generalName: ChannelName? { try? ChannelName(ChannelName.general) }
     var generalKey: Key? { generalName?.key(workspace: workspace.id) }
 
     /// A channel's name as it stands in the tree; `#general` has one from the start.
     func channelName(_ cid: Key) throws -> String? {
-        if let name = try ChatPath.channel(cid)?.appending("name").flatMap({ try view.value(at: $0).string }) {
+        if let path = ChatPath.channel(cid)?.appending("name"), let name = try metadata(at: path).string, !name.isEmpty,
+            name.utf8.count <= ChannelName.textSizeMax
+        {
             return name
         }
         return cid == generalKey ? ChannelName.general : nil
@@ -43,10 +49,14 @@ extension Node {
             }
             throw RPCError.invalidParams("a channel is named like #general, or by its key")
         }
+        if let known = certifiedChannels[text] { return (known, nil) }
         let name = try channelName(parsing: text)
         guard let certified = name.key(workspace: workspace.id) else { throw Node.noChannel(text) }
         let current = try channelName(certified)
-        if let current, ChannelName.fold(current) == name.folded { return (certified, nil) }
+        if let current, ChannelName.fold(current) == name.folded {
+            remember(channel: certified, as: text)
+            return (certified, nil)
+        }
         let hasMessages = try lastArrival(certified) > 0
         if current == nil, hasMessages { return (certified, nil) }
         let named = try channelKeys().filter { try channelName($0).flatMap(ChannelName.fold) == name.folded }
@@ -81,12 +91,15 @@ extension Node {
         guard let path = ChatPath.channel(cid), let messages = ChatPath.messages(cid), try channelExists(cid) else {
             return nil
         }
-        let topic = try path.appending("topic").flatMap { try view.value(at: $0).string }
-        let archived = try path.appending("archived").map { try view.value(at: $0) == .bool(true) } ?? false
+        let topic = try path.appending("topic").flatMap { try metadata(at: $0).string }
+            .map { String($0.unicodeScalars.prefix(Node.topicMax)) }
+        let archived = try path.appending("archived").map { try metadata(at: $0) } == .bool(true)
         var last: String?
-        try view.children(of: messages, descending: true) { key, value in
+        var seen = 0
+        try view.children(of: messages, descending: true, limit: Node.messageLimit) { key, value in
             if Message(key: key, value: value) != nil { last = key.text }
-            return last == nil
+            seen += 1
+            return last == nil && seen < Node.lastMax
         }
         let mark = try store.readMark(container: path)
         let unread = try store.unread(container: path, afterArrival: mark, notBy: uid)
@@ -113,9 +126,7 @@ extension Node {
         let rows = try channelRows()
         var told: [String: ChannelRow] = [:]
         for row in rows { told[row.key] = row }
-        let number = try subscribe(session, .channels(told))
-        answer(id, ["subscription": .int(Int64(number))], session)
-        for row in rows { session.send(Node.channelEvent(number, row)) }
+        try subscribe(session, .channels(told), id) { number in rows.lazy.map { Node.channelEvent(number, $0) } }
         return nil
     }
 

@@ -23,11 +23,9 @@ extension Node {
         let id = nextSession
         let session = ControlSession(id: id, socket: socket)
         guard sessions.count < Node.sessionsMax else {
-            log.warning("a client was refused: \(Node.sessionsMax) are attached")
-            session.send(
-                RPCResponse.failure(
-                    id: .null, RPCError(reason: .busy, message: "\(Node.sessionsMax) clients are attached already")))
-            return socket.closeAfterFlush()
+            logOutside(.warning, "a client was refused: \(Node.sessionsMax) are attached")
+            return session.close(
+                RPCError(reason: .busy, message: "\(Node.sessionsMax) clients are attached already"))
         }
         sessions[id] = session
         socket.onReceive = { bytes in self.assumeIsolated { $0.receive(bytes, from: id) } }
@@ -44,6 +42,8 @@ extension Node {
 
     private func receive(_ bytes: [UInt8], from id: Int) {
         guard let session = sessions[id], !session.isClosing else { return }
+        lastClientMs = EventLoop.monotonicMs()
+        if isAway { updateAway() }
         guard session.take(bytes) else { return drop(session, Node.noRequest) }
         serve(session)
     }
@@ -53,10 +53,8 @@ extension Node {
 
     /// Tells a client why, and closes its connection.
     private func drop(_ session: ControlSession, _ error: RPCError) {
-        log.warning("a client was dropped: \(error.message)")
-        session.send(RPCResponse.failure(id: .null, error))
-        session.isClosing = true
-        session.socket.closeAfterFlush()
+        logOutside(.warning, "a client was dropped: \(error.message)")
+        session.close(error)
     }
 
     private func resume(_ id: Int) {
@@ -65,13 +63,18 @@ extension Node {
         serve(session)
     }
 
-    /// Carries out complete lines, until the client has too many answers waiting.
+    /// Carries out complete lines for one turn, or until the client has too many answers waiting. Meanwhile nothing more is
+    /// read from it.
     private func serve(_ session: ControlSession) {
-        lastClientMs = EventLoop.monotonicMs()
-        if isAway { updateAway() }
+        let endNs = EventLoop.monotonicNs() &+ Node.turnNs
         while !session.isClosing, sessions[session.id] != nil {
             guard session.socket.queuedBytes < ControlSession.pauseBytes else {
                 return session.socket.pauseReading()
+            }
+            guard EventLoop.monotonicNs() < endNs else {
+                session.socket.pauseReading()
+                let id = session.id
+                return loop.execute { self.assumeIsolated { $0.resume(id) } }
             }
             do throws(LineError) {
                 guard let line = try session.splitter.next() else { return }
@@ -89,17 +92,44 @@ extension Node {
         switch incoming {
         case .refused(let refusal): session.send(refusal.response)
         case .single(let request):
-            if let answer = answer(request, session) { session.send(answer) }
-        case .batch(let requests):
-            var answers: [JSON] = []
-            for request in requests {
-                switch request {
-                case .success(let request): if let answer = answer(request, session) { answers.append(answer) }
-                case .failure(let refusal): answers.append(refusal.response)
-                }
-            }
-            if !answers.isEmpty { session.send(.array(answers)) }
+            guard let answer = answer(request, session), !session.send(answer) else { return }
+            session.send(RPCResponse.failure(id: request.id ?? .null, Node.tooLongAnswer))
+        case .batch(let requests): carryOut(batch: requests, session)
         }
+    }
+
+    private static let tooLongAnswer = RPCError(
+        reason: .tooLarge, message: "the answer is longer than a line may be; query a window")
+
+    /// Of the line that a batch is answered with this much is kept for saying that the rest found no room.
+    private static let refusalsBytes = 512 << 10
+
+    /// The answers of a batch stand on one line, so they share its length; after one that finds no room nothing more is
+    /// carried out.
+    private func carryOut(batch: [Result<RPCRequest, RPCRefusal>], _ session: ControlSession) {
+        var line: [UInt8] = [UInt8(ascii: "[")]
+        var isFull = false
+        func append(_ answer: JSON, reserving reserve: Int) -> Bool {
+            let bytes = answer.serialized
+            guard line.count + bytes.count + 2 + reserve <= LineSplitter.lineMax else { return false }
+            if line.count > 1 { line.append(UInt8(ascii: ",")) }
+            line += bytes
+            return true
+        }
+        for request in batch {
+            switch request {
+            case .success(let request):
+                if !isFull, let answer = answer(request, session) {
+                    isFull = !append(answer, reserving: Node.refusalsBytes)
+                }
+                if isFull, let id = request.id {
+                    _ = append(RPCResponse.failure(id: id, Node.tooLongAnswer), reserving: 0)
+                }
+            case .failure(let refusal): _ = append(refusal.response, reserving: 0)
+            }
+        }
+        guard line.count > 1 else { return }
+        session.send(lines: line + Array("]\n".utf8))
     }
 
     /// The answer to a request; nil for a notification, and where the answer comes later.

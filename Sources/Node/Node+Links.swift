@@ -11,9 +11,14 @@ extension Node {
     /// Handshakes under way at once, in all and from one address: an attacker must not use up descriptors.
     static let halfOpenMax = 32
     static let halfOpenPerAddressMax = 4
+    /// Links that one address, and one identity, may have opened. One host may run several nodes, and a cloned disk is two
+    /// nodes with one identity; beyond that it is somebody who wants all places for himself.
+    static let linksPerAddressMax = 32
+    static let linksPerNodeMax = 4
+    /// One peer, or one client, is served for so long; then the others have their turn.
+    static let turnNs: UInt64 = 10_000_000
     /// Established links; views of part of the network keep them few.
     static let linksMax = 256
-    static let connectMs: UInt64 = 3000
 
     func listenForPeers() throws {
         let accept: @Sendable (StreamSocket) -> Void = { socket in
@@ -34,20 +39,29 @@ extension Node {
     }
 
     private func accepted(_ socket: StreamSocket) {
-        let halfOpen = links.values.filter { !$0.isEstablished && $0.dialled == nil }
-        let fromThere = halfOpen.count { $0.socket.peerAddress?.ipBytes == socket.peerAddress?.ipBytes }
-        guard !isStopping, halfOpen.count < Node.halfOpenMax, fromThere < Node.halfOpenPerAddressMax,
-            links.count < Node.linksMax
-        else { return socket.close() }
+        guard !isStopping else { return socket.close() }
+        let inbound = links.values.filter { $0.dialled == nil }
+        let fromThere = inbound.filter { $0.socket.peerAddress?.ipBytes == socket.peerAddress?.ipBytes }
+        let halfOpen = inbound.filter { !$0.isEstablished }
+        guard links.count < Node.linksMax, fromThere.count < Node.linksPerAddressMax,
+            fromThere.count(where: { !$0.isEstablished }) < Node.halfOpenPerAddressMax
+        else {
+            logOutside(.info, "connection from \(socket.peerAddress.map { "\($0)" } ?? "?") refused: too many")
+            return socket.close()
+        }
+        // The oldest gives way: who holds all places has to fight for each with every newcomer.
+        if halfOpen.count >= Node.halfOpenMax, let oldest = halfOpen.min(by: { $0.id < $1.id }) {
+            closeLink(oldest.id, reason: "too many handshakes are under way")
+        }
         let link = begin(socket, dialled: nil)
         link.responder = LinkResponder(
             psks: [LinkKey.psk(networkKey: workspace.networkKey)], workspace: workspace.id, identity: key,
             payload: linkPayload)
     }
 
-    private var linkPayload: [UInt8] { LinkPayload(instance: instance, port: port).encoded }
+    var linkPayload: [UInt8] { LinkPayload(instance: instance, port: port).encoded }
 
-    private func begin(_ socket: StreamSocket, dialled: SocketAddress?) -> PeerLink {
+    func begin(_ socket: StreamSocket, dialled: SocketAddress?) -> PeerLink {
         nextLink += 1
         let id = LinkID(nextLink)
         let link = PeerLink(id: id, socket: socket, dialled: dialled)
@@ -62,7 +76,16 @@ extension Node {
     }
 
     private func drained(_ id: LinkID) {
-        if links[id]?.isEstablished == true { step(.drained(id)) }
+        guard let link = links[id], link.awaitsDrain, link.socket.queuedBytes == 0 else { return }
+        link.awaitsDrain = false
+        step(.drained(id))
+    }
+
+    /// The kernel may have taken everything at once; then nothing else will say so.
+    func awaitDrain(_ id: LinkID) {
+        guard let link = links[id] else { return }
+        link.awaitsDrain = true
+        if link.socket.queuedBytes == 0 { loop.execute { self.assumeIsolated { $0.drained(id) } } }
     }
 
     private func receive(_ bytes: [UInt8], on id: LinkID) {
@@ -74,19 +97,46 @@ extension Node {
                 try shakeHands(bytes, link)
             }
         } catch {
+            if let dialled = link.dialled, error.code == .unexpectedPeer { dialer.expectAnybody(dialled) }
             closeLink(id, reason: "\(error)")
         }
     }
 
     private func deliver(_ bytes: [UInt8], _ link: PeerLink) throws(LinkError) {
-        for message in try link.opener?.receive(bytes) ?? [] {
-            guard links[link.id] != nil else { return }
+        let messages = try link.opener?.receive(bytes) ?? []
+        let isIdle = link.inbox.isEmpty
+        link.inbox.insert(contentsOf: messages.reversed(), at: 0)
+        // Otherwise the rest of the last turn is scheduled already.
+        if isIdle { try takeInbox(link) }
+    }
+
+    /// Takes messages for one turn; meanwhile nothing more is read.
+    private func takeInbox(_ link: PeerLink) throws(LinkError) {
+        let endNs = EventLoop.monotonicNs() &+ Node.turnNs
+        while links[link.id] != nil, let bytes = link.inbox.last {
+            guard EventLoop.monotonicNs() < endNs else {
+                link.socket.pauseReading()
+                let id = link.id
+                loop.execute { self.assumeIsolated { $0.takeRest(id) } }
+                return
+            }
+            link.inbox.removeLast()
             do throws(WireError) {
-                if let message = try PeerMessage.decode(message) { step(.received(link.id, message)) }
+                if let message = try PeerMessage.decode(bytes) { step(.received(link.id, message)) }
             } catch {
                 try? link.send(.notice("\(error)"))
                 throw LinkError(.malformed)
             }
+        }
+    }
+
+    private func takeRest(_ id: LinkID) {
+        guard let link = links[id] else { return }
+        link.socket.resumeReading()
+        do throws(LinkError) {
+            try takeInbox(link)
+        } catch {
+            closeLink(id, reason: "\(error)")
         }
     }
 
@@ -125,6 +175,9 @@ extension Node {
             try link.send(.notice("no common protocol version"))
             return closeLink(link.id, reason: "no common protocol version")
         }
+        guard links.values.count(where: { $0.isUp && $0.peer == peer }) < Node.linksPerNodeMax else {
+            return closeLink(link.id, reason: "too many links of \(name(of: peer))")
+        }
         let now = EventLoop.monotonicMs()
         if let dialled = link.dialled {
             dialer.connected(dialled, node: peer)
@@ -132,15 +185,20 @@ extension Node {
             dialer.offer(source.with(port: claims.port), .inbound, node: peer, delayMs: Dialer.backOffMsMax, nowMs: now)
         }
         if let twin = links.values.first(where: {
-            $0.id != link.id && $0.isEstablished && $0.peer == peer && $0.instance == claims.instance
+            $0.isUp && $0.peer == peer && $0.instance == claims.instance
         }) {
             // Both sides decide alike: the connection that the smaller key opened stays; of two equals, the older one.
             let keeps = min(uid, peer)
             let newStays = link.opener(own: uid) == keeps && twin.opener(own: uid) != keeps
-            if !newStays { return closeLink(link.id, reason: "a second connection to the same node") }
+            if !newStays {
+                link.isSpare = true
+                return closeLink(link.id, reason: "a second connection to \(name(of: peer))")
+            }
+            link.upMs = now
             closeLink(twin.id, reason: "replaced by the connection that both sides keep")
         }
-        log.info("connected to \(name(of: peer)) at \(link.socket.peerAddress.map { "\($0)" } ?? "?")")
+        link.upMs = now
+        logOutside(.info, "connected to \(name(of: peer)) at \(link.socket.peerAddress.map { "\($0)" } ?? "?")")
         updateDiscovery()
         step(.linkUp(link.id, peer: peer, instance: claims.instance))
         personChanged(peer)
@@ -158,15 +216,23 @@ extension Node {
         guard let link = links.removeValue(forKey: id) else { return }
         link.timer?.cancel()
         let now = EventLoop.monotonicMs()
-        if link.isEstablished, let peer = link.peer {
-            log.info("link to \(name(of: peer)) ended: \(reason)")
+        if let upMs = link.upMs, let peer = link.peer {
+            logOutside(.info, "link to \(name(of: peer)) ended: \(reason)")
             step(.linkDown(id))
-            dialer.disconnected(peer, nowMs: now)
+            if !connectedNodes.contains(peer) {
+                dialer.disconnected(peer, lastedMs: now &- upMs, nowMs: now)
+            } else if let dialled = link.dialled {
+                dialer.spare(dialled, nowMs: now)
+            }
             updateDiscovery()
             personChanged(peer)
+            leaveVerification(id)
         } else {
-            log.info("connection \(describe(link)) closed before a handshake: \(reason)")
-            if let dialled = link.dialled { dialFailed(dialled, reason) }
+            let stage = link.isEstablished ? "closed" : "closed before a handshake"
+            logOutside(.info, "connection \(describe(link)) \(stage): \(reason)")
+            if let dialled = link.dialled {
+                if link.isSpare { dialer.spare(dialled, nowMs: now) } else { dialFailed(dialled, reason) }
+            }
         }
         finishIfFlushed()
         dialDue()
@@ -180,182 +246,5 @@ extension Node {
     func name(of id: LinkID) -> String {
         guard let link = links[id] else { return "?" }
         return link.peer.map(name(of:)) ?? describe(link)
-    }
-
-    // MARK: Dialling
-
-    func addPeer(_ peer: HostPort) {
-        if !named.contains(peer) { named.append(peer) }
-        resolve(peer)
-    }
-
-    func resolve(_ peer: HostPort) {
-        Resolver.resolve(host: peer.host, port: peer.port, on: loop) { result in
-            self.assumeIsolated { node in
-                guard node.named.contains(peer) else { return }
-                switch result {
-                case .success(let addresses):
-                    node.namedAddresses[peer] = addresses
-                    let now = EventLoop.monotonicMs()
-                    for (index, address) in addresses.enumerated() {
-                        node.dialer.offer(address, .named, delayMs: UInt64(index) * Dialer.staggerMs, nowMs: now)
-                    }
-                    node.dialDue()
-                case .failure(let error):
-                    node.log.warning("cannot resolve \(peer.host): \(error); trying again in 30 s")
-                    _ = node.loop.schedule(afterMs: Dialer.namedBackOffMsMax) {
-                        self.assumeIsolated { if $0.named.contains(peer), !$0.isStopping { $0.resolve(peer) } }
-                    }
-                }
-            }
-        }
-    }
-
-    func removePeer(_ peer: HostPort) -> Bool {
-        guard let index = named.firstIndex(of: peer) else { return false }
-        named.remove(at: index)
-        let addresses = namedAddresses.removeValue(forKey: peer) ?? []
-        let kept = Set(namedAddresses.values.joined())
-        for address in addresses where !kept.contains(address) { dialer.remove(address) }
-        return true
-    }
-
-    var connectedNodes: Set<Bytes32> { Set(links.values.filter(\.isEstablished).compactMap(\.peer)) }
-
-    func dialDue() {
-        guard !isStopping else { return }
-        let now = EventLoop.monotonicMs()
-        for address in dialer.due(nowMs: now, connected: connectedNodes) { dial(address) }
-        guard let atMs = dialer.nextDeadlineMs else { return }
-        if let dialTimer, dialTimer.atMs <= atMs { return }
-        dialTimer?.timer.cancel()
-        let timer = loop.schedule(afterMs: atMs > now ? atMs - now : 0) {
-            self.assumeIsolated { node in
-                node.dialTimer = nil
-                node.dialDue()
-            }
-        }
-        dialTimer = (timer, atMs)
-    }
-
-    private func dial(_ address: SocketAddress) {
-        log.debug("dialling \(address)")
-        StreamSocket.connect(to: address, timeoutMs: Node.connectMs, on: loop) { result in
-            self.assumeIsolated { node in
-                switch result {
-                case .success(let socket): node.dialled(socket, address)
-                case .failure(let error):
-                    node.dialFailed(address, "\(error)")
-                    node.dialDue()
-                }
-            }
-        }
-    }
-
-    private func dialled(_ socket: StreamSocket, _ address: SocketAddress) {
-        guard !isStopping else { return socket.close() }
-        let link = begin(socket, dialled: address)
-        var initiator = LinkInitiator(
-            psk: LinkKey.psk(networkKey: workspace.networkKey), workspace: workspace.id, identity: key,
-            payload: linkPayload)
-        do throws(LinkError) {
-            let first = try initiator.start()
-            link.initiator = consume initiator
-            socket.send(first)
-        } catch {
-            closeLink(link.id, reason: "\(error)")
-        }
-    }
-
-    private func dialFailed(_ address: SocketAddress, _ reason: String) {
-        let candidate = dialer.candidates[address]
-        dialer.failed(
-            address, reason: reason, nowMs: EventLoop.monotonicMs(), jitter: SecureRandom.uint64() % 100)
-        log.debug("\(address): \(reason)")
-        if let instance = candidate?.instance { discoveryService?.resolveAgain(instance) }
-    }
-
-    /// Addresses that a peer has told: only those on this network are worth a try.
-    func learn(_ addresses: [PeerAddress]) {
-        let now = EventLoop.monotonicMs()
-        let connected = connectedNodes
-        for told in addresses where told.node != uid && !connected.contains(told.node) {
-            guard let address = SocketAddress(told.address), mayDial(address) else { continue }
-            dialer.offer(address, .gossiped, node: told.node, delayMs: Dialer.staggerMs, nowMs: now)
-        }
-        dialDue()
-    }
-
-    /// Addresses nobody named are only dialled on this host's own networks: records may lie.
-    func mayDial(_ address: SocketAddress) -> Bool {
-        address.isDialable && (address.isPrivate || address.isLinkLocal || interfaces.contains { $0.isOnLink(address) })
-            && !address.isLoopback && !isOwn(address)
-    }
-
-    private func isOwn(_ address: SocketAddress) -> Bool {
-        address.port == port
-            && interfaces.contains { $0.addresses.contains { $0.address.ipBytes == address.ipBytes } }
-    }
-
-    func watchNetwork() throws {
-        networkMonitor = try NetworkMonitor(on: loop) { change in
-            self.assumeIsolated { $0.networkChanged(change) }
-        }
-        interfaces = networkMonitor?.interfaces ?? []
-    }
-
-    private func networkChanged(_ change: NetworkMonitor.Change) {
-        switch change {
-        case .interfaces(let now):
-            interfaces = now
-            log.info("the network changed: looking for peers anew")
-        case .resumed(let suspendedMs): log.info("resumed after \(suspendedMs / 1000) s: looking for peers anew")
-        }
-        rescan()
-    }
-
-    func rescan() {
-        dialer.reset(nowMs: EventLoop.monotonicMs())
-        discoveryService?.rebuild()
-        for peer in named { resolve(peer) }
-        dialDue()
-    }
-
-    // MARK: Remembered addresses
-
-    /// Good addresses kept for the next start.
-    static let rememberedMax = 256
-
-    func rememberPeers() {
-        var lines: [String] = []
-        var told: [PeerAddress] = []
-        for link in links.values.sorted(by: { $0.id < $1.id }) where link.isEstablished {
-            guard let peer = link.peer, link.listenPort != 0, let source = link.socket.peerAddress else { continue }
-            let address = link.dialled ?? source.with(port: link.listenPort)
-            lines.append("\(UID.text(peer)) \(address)")
-            // A link-local address means something else on every other host.
-            if !address.isLinkLocal { told.append(PeerAddress(node: peer, address: "\(address)")) }
-        }
-        step(.addresses(told))
-        do {
-            let old = (try store.setting("peers")).map { String(decoding: $0, as: UTF8.self) } ?? ""
-            for line in old.split(separator: "\n") where !lines.contains(String(line)) { lines.append(String(line)) }
-            let text = lines.prefix(Node.rememberedMax).joined(separator: "\n")
-            if text != old { try store.setSetting("peers", Array(text.utf8)) }
-        } catch {
-            report(error, "remembering peers")
-        }
-    }
-
-    func recallPeers() {
-        guard let text = try? store.setting("peers") else { return }
-        let now = EventLoop.monotonicMs()
-        for line in String(decoding: text, as: UTF8.self).split(separator: "\n") {
-            let parts = line.split(separator: " ")
-            guard parts.count == 2, let node = UID.parse(String(parts[0])), node != uid,
-                let address = SocketAddress(String(parts[1]))
-            else { continue }
-            dialer.offer(address, .remembered, node: node, delayMs: Dialer.staggerMs, nowMs: now)
-        }
     }
 }

@@ -94,7 +94,7 @@ extension Node {
         }
         var rows: [MessageRow] = []
         var size = 0
-        try view.children(of: messages, through: before, descending: true) { key, value in
+        try view.children(of: messages, through: before, descending: true, limit: Node.messageLimit) { key, value in
             if key != before, let message = Message(key: key, value: value) {
                 size += value.approximateSize
                 guard size <= Node.snapshotMax else { return false }
@@ -126,35 +126,59 @@ extension Node {
         let limit = try messageLimit(params)
         guard let messages = ChatPath.messages(cid) else { return [:] }
         var observation = Observation(
-            path: messages, query: Query(limit: .last(limit)), kinds: [.childAdded, .childChanged, .childRemoved],
-            sizeMax: Node.snapshotMax)
+            path: messages, query: Query(limit: .last(try fitting(limit, messages))),
+            kinds: [.childAdded, .childChanged, .childRemoved], sizeMax: Node.messageWindowMax,
+            childLimit: Node.messageLimit)
         let events = try observation.start(view)
-        let number = try subscribe(session, .messages(observation, channel: cid))
-        answer(id, ["subscription": .int(Int64(number)), "in": .string(cid.text)], session)
-        for event in events { send(event, of: cid, number, session) }
-        session.send(
-            RPCResponse.notification("event", ["subscription": .int(Int64(number)), "event": "ready"]))
+        try subscribe(session, .messages(observation, channel: cid), id, answer: ["in": .string(cid.text)]) { number in
+            let ready = RPCResponse.notification("event", ["subscription": .int(Int64(number)), "event": "ready"])
+            return events.compactMap { notification($0, of: cid, number, changed: []) } + [ready]
+        }
         return nil
     }
 
+    /// Bytes of a message that are read; with more, for instance thousands of reactions, it is shown without what is too
+    /// much. A text of the greatest length fits even if every byte of it has to be escaped.
+    static let messageLimit = ChildLimit.abridge(sizeMax: 512 << 10)
+    /// Bytes of messages that one follower's window may grow to.
+    static let messageWindowMax = 32 << 20
+
+    /// How many of the last messages can be shown at once: others decide how large they are, and a few large ones must not
+    /// keep anybody from reading.
+    private func fitting(_ limit: Int, _ messages: Path) throws -> Int {
+        var count = 0
+        var size = 0
+        try view.children(of: messages, descending: true, limit: Node.messageLimit) { _, value in
+            size += value.approximateSize
+            guard size <= Node.snapshotMax else { return false }
+            count += 1
+            return count < limit
+        }
+        return size <= Node.snapshotMax ? limit : max(1, count)
+    }
+
     /// A change of a channel's messages as its followers see it. A message that only left the window is no news.
-    func send(_ event: TreeEvent, of channel: Key, _ number: Int, _ session: ControlSession) {
-        guard let key = event.key else { return }
+    ///
+    /// - Parameter changed: the paths that were written.
+    func notification(_ event: TreeEvent, of channel: Key, _ number: Int, changed: [Path]) -> JSON? {
+        guard let key = event.key else { return nil }
         var params: JSONObject = ["subscription": .int(Int64(number))]
         switch event.kind {
         case .childAdded, .childChanged:
-            guard let message = Message(key: key, value: event.value) else { return }
+            guard let message = Message(key: key, value: event.value) else { return nil }
             params.append("event", "message")
             params.append("message", row(message, channel).json)
         case .childRemoved:
-            guard let path = ChatPath.message(channel, key), (try? view.value(at: path))?.isNull ?? false,
-                Message(key: key, value: event.value) != nil
-            else { return }
+            // With every message that arrives one leaves the window: whatever was not written to is still there.
+            guard let path = ChatPath.message(channel, key),
+                changed.contains(where: { $0.contains(path) || path.contains($0) }),
+                (try? view.isAbsent(at: path)) ?? false, Message(key: key, value: event.value) != nil
+            else { return nil }
             params.append("event", "deleted")
             params.append("key", .string(key.text))
             params.append("in", .string(channel.text))
-        case .childMoved, .value: return
+        case .childMoved, .value: return nil
         }
-        session.send(RPCResponse.notification("event", .object(params)))
+        return RPCResponse.notification("event", .object(params))
     }
 }

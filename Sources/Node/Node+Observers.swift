@@ -18,32 +18,62 @@ struct Subscription {
 }
 
 extension Node {
-    /// Subscriptions of one client, above which it is told to use fewer.
+    /// Subscriptions of one client, and of all: every change looks at each of them.
     static let subscriptionsMax = 1024
+    static let subscriptionsMaxOfAll = 4096
+    /// Bytes of what a subscription begins with: it has to fit into the client's queue beside what waits there already.
+    static let openingMax = 6 << 20
 
-    func subscribe(_ session: ControlSession, _ kind: Subscription.Kind) throws(RPCError) -> Int {
-        guard session.subscriptions.count < Node.subscriptionsMax else {
+    /// Begins a subscription: the answer first, then the events for what there is.
+    ///
+    /// - Parameter events: given the subscription's number.
+    func subscribe(
+        _ session: ControlSession, _ kind: Subscription.Kind, _ id: JSON?, answer: JSONObject = [:],
+        events: (Int) -> some Sequence<JSON>
+    ) throws(RPCError) {
+        guard session.subscriptions.count < Node.subscriptionsMax,
+            subscriptions.count < Node.subscriptionsMaxOfAll
+        else {
             throw RPCError(reason: .quota, message: "a client has at most \(Node.subscriptionsMax) subscriptions")
         }
-        nextSubscription += 1
-        subscriptions[nextSubscription] = Subscription(session: session.id, kind: kind)
-        session.subscriptions.insert(nextSubscription)
-        return nextSubscription
+        let number = nextSubscription + 1
+        var result = answer
+        result["subscription"] = .int(Int64(number))
+        var lines = id.map { RPCLine.terminated(RPCResponse.success(id: $0, .object(result))) } ?? []
+        for event in events(number) {
+            let line = RPCLine.terminated(event)
+            guard line.count <= LineSplitter.lineMax, lines.count + line.count <= Node.openingMax else {
+                throw RPCError(reason: .tooLarge, message: "\(ReadError.tooLarge)")
+            }
+            lines += line
+        }
+        nextSubscription = number
+        subscriptions[number] = Subscription(session: session.id, kind: kind)
+        session.subscriptions.insert(number)
+        session.send(lines: lines)
     }
 
-    /// Answers a request before the events that follow from it.
-    func answer(_ id: JSON?, _ result: JSON, _ session: ControlSession) {
-        if let id { session.send(RPCResponse.success(id: id, result)) }
+    private func endSubscription(_ number: Int, _ session: ControlSession, _ error: any Error) {
+        subscriptions[number] = nil
+        session.subscriptions.remove(number)
+        logOutside(.warning, "a subscription ended: \(error)")
+        session.send(
+            RPCResponse.notification(
+                "event",
+                [
+                    "subscription": .int(Int64(number)), "event": "ended",
+                    "reason": .string(Node.rpcError(error).reason.rawValue),
+                ]))
     }
 
     /// Tells observers what changed at these paths.
     func notifyObservers(_ changed: [Path]) {
         guard !subscriptions.isEmpty else { return }
-        var touchesChannels = false
+        var channels: Set<Key> = []
         var people: Set<String> = []
         for path in changed {
             switch path.keys.first?.text {
-            case "channels": touchesChannels = true
+            case "channels": if path.depth > 1 { channels.insert(path.keys[1]) }
             case "users": if path.depth > 1 { people.insert(path.keys[1].text) }
             default: break
             }
@@ -59,41 +89,46 @@ extension Node {
                     subscriptions[number] = nil  // so that the window is changed in place, not copied
                     let events = try observation.apply(changed, view)
                     subscriptions[number] = Subscription(session: session.id, kind: .tree(observation))
-                    for event in events { session.send(Node.notification(number, observation.path, event)) }
+                    for event in events {
+                        guard session.send(Node.notification(number, observation.path, event)) else {
+                            throw ReadError.tooLarge
+                        }
+                    }
                 case .messages(var observation, let channel):
                     guard changed.contains(where: observation.isTouched(by:)) else { continue }
                     subscriptions[number] = nil
                     let events = try observation.apply(changed, view)
                     subscriptions[number] = Subscription(
                         session: session.id, kind: .messages(observation, channel: channel))
-                    for event in events { send(event, of: channel, number, session) }
-                case .channels(let told):
-                    if touchesChannels { try notifyChannels(number, told, session) }
+                    for event in events {
+                        if let event = notification(event, of: channel, number, changed: changed) {
+                            session.send(event)
+                        }
+                    }
+                case .channels(var told):
+                    guard !channels.isEmpty else { continue }
+                    subscriptions[number] = nil
+                    try notifyChannels(channels.sorted(), number, &told, session)
+                    subscriptions[number] = Subscription(session: session.id, kind: .channels(told))
                 case .people: break
                 }
             } catch {
-                subscriptions[number] = nil
-                session.subscriptions.remove(number)
-                log.warning("a subscription ended: \(error)")
-                session.send(
-                    RPCResponse.notification(
-                        "event",
-                        [
-                            "subscription": .int(Int64(number)), "event": "ended",
-                            "reason": .string(Node.rpcError(error).reason.rawValue),
-                        ]))
+                endSubscription(number, session, error)
             }
         }
-        for uid in people { notifyPerson(uid) }
+        for uid in people.sorted() { notifyPerson(uid) }
     }
 
-    private func notifyChannels(_ number: Int, _ told: [String: ChannelRow], _ session: ControlSession) throws {
-        var now: [String: ChannelRow] = [:]
-        for row in try channelRows() {
-            now[row.key] = row
-            if told[row.key] != row { session.send(Node.channelEvent(number, row)) }
+    /// Looks only at the channels that were touched: there may be thousands.
+    private func notifyChannels(
+        _ touched: [Key], _ number: Int, _ told: inout [String: ChannelRow], _ session: ControlSession
+    ) throws {
+        for cid in touched {
+            guard let row = try channelRow(cid) else { continue }
+            guard told[row.key] != row, told[row.key] != nil || told.count < Node.channelsMax else { continue }
+            told[row.key] = row
+            session.send(Node.channelEvent(number, row))
         }
-        subscriptions[number]?.kind = .channels(now)
     }
 
     static func channelEvent(_ number: Int, _ row: ChannelRow) -> JSON {
@@ -106,13 +141,16 @@ extension Node {
         guard !watching.isEmpty, let row = try? person(uid) else { return }
         for number in watching.keys.sorted() {
             guard let session = watching[number].flatMap({ sessions[$0.session] }) else { continue }
-            session.send(
-                RPCResponse.notification(
-                    "event", ["subscription": .int(Int64(number)), "event": "person", "person": row.json]))
+            session.send(Node.personEvent(number, row))
         }
     }
 
     func softChanged(_ places: [SoftState.Place]) {
         for uid in Set(places.map { UID.text($0.author) }).sorted() { notifyPerson(uid) }
+    }
+
+    /// Answers a request later than at once.
+    func answer(_ id: JSON?, _ result: JSON, _ session: ControlSession) {
+        if let id { session.send(RPCResponse.success(id: id, result)) }
     }
 }

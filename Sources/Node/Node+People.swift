@@ -44,7 +44,26 @@ extension Node {
     }
 
     private func storedName(_ author: Bytes32) throws -> String? {
-        try ChatPath.user(author)?.appending("displayName").flatMap { try view.value(at: $0).string }
+        if let known = storedNames[author] { return known }
+        guard let path = ChatPath.user(author)?.appending("displayName"),
+            let name = try metadata(at: path).string, !name.isEmpty
+        else { return nil }
+        // Others may have written more than this node would let its own user write.
+        let short = name.utf8.count <= Node.nameMax ? name : String(name.unicodeScalars.prefix(Node.nameMax / 4))
+        remember(name: short, of: author)
+        return short
+    }
+
+    /// Bytes read of a name or a topic, which others have written.
+    private static let metadataMax = 64 << 10
+
+    /// A small value that others have written; null if it is far too large.
+    func metadata(at path: Path) throws -> Value {
+        do {
+            return try view.value(at: path, sizeMax: Node.metadataMax)
+        } catch ReadError.tooLarge {
+            return .null
+        }
     }
 
     /// The display name somebody has chosen, or the beginning of his key.
@@ -84,7 +103,7 @@ extension Node {
         if let users = ChatPath.users {
             uids.formUnion(try view.childKeys(of: users, limit: Node.peopleMax).map(\.text))
         }
-        for record in replicator.soft.live { uids.insert(UID.text(record.author)) }
+        for author in replicator.soft.liveAuthors.prefix(Node.peopleMax) { uids.insert(UID.text(author)) }
         for node in connectedNodes { uids.insert(UID.text(node)) }
         let rows = try uids.compactMap { try person($0) }
         return rows.sorted { a, b in
@@ -107,8 +126,7 @@ extension Node {
         } else if connectedNodes.contains(author) {
             state = .online
         }
-        let typing = replicator.soft.live.filter { $0.author == author }
-            .compactMap { ChatPath.typingChannel($0.path)?.text }
+        let typing = replicator.soft.live(of: author).compactMap { ChatPath.typingChannel($0.path)?.text }
         return PersonRow(
             uid: text, name: try displayName(of: author), state: state, since: since, typing: typing,
             isSelf: author == uid)
@@ -116,14 +134,13 @@ extension Node {
 
     func peopleObserve(_ session: ControlSession, _ id: JSON?) throws -> JSON? {
         let rows = try people()
-        let number = try subscribe(session, .people)
-        answer(id, ["subscription": .int(Int64(number))], session)
-        for row in rows {
-            session.send(
-                RPCResponse.notification(
-                    "event", ["subscription": .int(Int64(number)), "event": "person", "person": row.json]))
-        }
+        try subscribe(session, .people, id) { number in rows.lazy.map { Node.personEvent(number, $0) } }
         return nil
+    }
+
+    static func personEvent(_ number: Int, _ row: PersonRow) -> JSON {
+        RPCResponse.notification(
+            "event", ["subscription": .int(Int64(number)), "event": "person", "person": row.json])
     }
 
     func personChanged(_ author: Bytes32) { notifyPerson(UID.text(author)) }

@@ -16,6 +16,8 @@ extension Node {
                 let effects = try replicator.step(moment, events[index], store)
                 for effect in effects { perform(effect, &events) }
             } catch {
+                // The machine's timers are still due: without a pause it would be asked again at once.
+                stepNotBeforeMs = EventLoop.monotonicMs() &+ Node.stepPauseMs
                 report(error, "replication")
             }
             index += 1
@@ -42,13 +44,14 @@ extension Node {
         case .commit(let id, let bundles): events.append(commit(bundles, from: id))
         case .softChanged(let places): softChanged(places)
         case .close(let id, let reason): closeLink(id, reason: reason)
+        case .awaitDrain(let id): awaitDrain(id)
         case .answerVerify(let id, let nonce): answerVerify(id, nonce)
         case .verified(let id, let nonce, let answer, let count, let sum):
             verified(id, nonce, answer, BucketDigest(count: count, sum: sum))
         case .learned(let addresses): learn(addresses)
         case .notice(let id, let text):
             links[id]?.noticeText = text
-            log.info("peer \(name(of: id)) says: \(text)")
+            logOutside(.info, "peer \(name(of: id)) says: \(text)")
         }
     }
 
@@ -68,10 +71,11 @@ extension Node {
     /// Checks what a peer sent, stores what passes, and tells the observers.
     private func commit(_ bundles: [Bundle], from id: LinkID) -> Replicator.Event {
         let outcome = Admission.judge(bundles, workspace: workspace.id)
-        let refused = outcome.denied + outcome.unsigned
-        if !refused.isEmpty {
-            denied += refused.count
-            log.warning(
+        let refusedCount = outcome.denied.count + outcome.unsigned.count
+        if refusedCount > 0 {
+            denied += refusedCount
+            logOutside(
+                .warning,
                 "peer \(name(of: id)): refused \(outcome.denied.count) entries that their authors may not write and "
                     + "\(outcome.unsigned.count) without a valid signature")
         }
@@ -79,20 +83,22 @@ extension Node {
         do {
             result = try store.commit(outcome.admitted, heldAfter: heldAfter)
             isDiskFull = false
-            applied(result)
+            observe(result)
         } catch {
             report(error, "storing entries")
         }
-        return .committed(id, admitted: outcome.admitted, result: result, refused: refused)
+        return .committed(
+            id, admitted: outcome.admitted, result: result, denied: outcome.denied, unsigned: outcome.unsigned)
     }
 
     /// Entries after this time are held.
     var heldAfter: HLC { HLC(ms: replicator.workspaceMs(moment) &+ Node.heldMs) }
 
-    /// What follows from entries that became live, from wherever they came.
-    func applied(_ result: CommitResult) {
+    /// What follows from entries of others that became live.
+    func observe(_ result: CommitResult) {
         guard !result.applied.isEmpty else { return }
         for entry in result.applied { clock.observe(entry.hlc) }
+        forgetNames(result.applied)
         notifyObservers(result.applied.map(\.path))
     }
 
@@ -122,11 +128,15 @@ extension Node {
         guard entries.count <= Bundle.countMax else {
             throw RPCError(reason: .tooLarge, message: "an update has at most \(Bundle.countMax) paths")
         }
+        guard entries.reduce(0, { $0 + $1.encoded.count }) <= Node.updateMax else {
+            throw RPCError(reason: .tooLarge, message: "an update has more than \(Node.updateMax) bytes")
+        }
         entries.sort { $0.stamp < $1.stamp }
         let bundle = Bundle(signing: entries, by: key, workspace: workspace.id)
         do {
-            applied(try store.commit([bundle], heldAfter: HLC(ms: HLC.msMax)))
+            let result = try store.commit([bundle], heldAfter: HLC(ms: HLC.msMax))
             isDiskFull = false
+            notifyObservers(result.applied.map(\.path))
         } catch {
             report(error, "storing a write")
             throw Node.rpcError(error)
@@ -154,16 +164,27 @@ extension Node {
 
     /// Logs an error of the store once, not once an entry.
     func report(_ error: any Error, _ what: String) {
+        guard !isClosed else { return }
         if let error = error as? StoreError, error.isDiskFull {
             if !isDiskFull { log.error("the disk is full: reading goes on, writing does not") }
             isDiskFull = true
         } else {
-            log.error("\(what): \(error)")
+            logOutside(.error, "\(what): \(error)")
         }
     }
 
+    /// Logs what others can bring about as often as they like.
+    func logOutside(_ level: Log.Level, _ text: @autoclosure () -> String) {
+        guard level >= log.level else { return }
+        let (isAllowed, omitted) = logBudget.take(nowMs: EventLoop.monotonicMs())
+        guard isAllowed else { return }
+        if omitted > 0 { log.warning("\(omitted) more lines like these were left out") }
+        log.write(level, text())
+    }
+
     private func scheduleStep() {
-        guard !isStopping, let atMs = replicator.nextDeadlineMs else { return }
+        guard !isStopping, let dueMs = replicator.nextDeadlineMs else { return }
+        let atMs = max(dueMs, stepNotBeforeMs)
         if let stepTimer, stepTimer.atMs <= atMs { return }
         stepTimer?.timer.cancel()
         let nowMs = EventLoop.monotonicMs()
@@ -184,10 +205,11 @@ extension Node {
         do {
             if let due = try store.nextHeldDue, due <= heldAfter {
                 let result = try store.release(heldAfter: heldAfter)
-                applied(result)
+                observe(result)
                 step(.released(result))
             }
             isBusy = try store.sweep(limit: Node.sweepMax)
+            if let due = try store.nextHeldDue, due <= heldAfter { isBusy = true }
         } catch {
             report(error, "maintenance")
         }
@@ -197,6 +219,8 @@ extension Node {
         }
     }
 
+    /// After an error of the store the machine's timers wait this long.
+    static let stepPauseMs: UInt64 = 1000
     /// Dead entries removed in one transaction.
     static let sweepMax = 1000
     static let busyMaintenanceMs: UInt64 = 50

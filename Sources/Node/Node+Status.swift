@@ -11,7 +11,7 @@ extension Node {
         StatusRow(
             uid: UID.text(uid), name: try displayName(of: uid), workspace: workspace.name, version: Node.version,
             peers: try peerRows(), entries: Int64(try store.entryCount), root: try store.digest(of: .root).hex,
-            held: Int64(try store.heldCount), skipped: 0, denied: Int64(denied),
+            held: Int64(try store.heldCount), skipped: Int64(try store.unknownCount), denied: Int64(denied),
             databaseBytes: Int64(try store.databaseBytes), discovery: discovery.description)
     }
 
@@ -21,7 +21,7 @@ extension Node {
         var reports: [LinkID: LinkReport] = [:]
         for report in replicator.reports(moment) { reports[report.link] = report }
         let connected = connectedNodes
-        for link in links.values.sorted(by: { $0.id < $1.id }) where link.isEstablished {
+        for link in links.values.sorted(by: { $0.id < $1.id }) where link.isUp {
             guard let peer = link.peer else { continue }
             let report = reports[link.id]
             rows.append(
@@ -62,8 +62,14 @@ extension Node {
         return peer
     }
 
+    /// Peers that can be added by hand.
+    static let namedMax = 256
+
     func addPeerAnswer(_ params: Fields) throws -> JSON {
         let peer = try hostPort(params)
+        guard named.count < Node.namedMax || named.contains(peer) else {
+            throw RPCError(reason: .quota, message: "at most \(Node.namedMax) peers can be added")
+        }
         addPeer(peer)
         try rememberNamed()
         return ["address": .string("\(peer)")]

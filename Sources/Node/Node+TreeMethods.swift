@@ -4,7 +4,7 @@ internal import ControlAPI
 internal import Tree
 
 extension Node {
-    /// Bytes a snapshot or a window may have; an answer must fit into a line of 4 MiB.
+    /// Bytes a snapshot or a window may have as JSON; an answer must fit into a line of 4 MiB.
     static let snapshotMax = 3 << 20
     /// Bytes an update may have in all.
     static let updateMax = 2 << 20
@@ -29,7 +29,12 @@ extension Node {
         let path = try path(params)
         if try params.optionalBool("shallow") == true {
             var members = JSONObject()
-            for key in try view.childKeys(of: path) where try !view.child(key, of: path).isNull {
+            var size = 0
+            // The shortest member takes nine bytes.
+            for key in try view.childKeys(of: path, limit: Node.snapshotMax / 9 + 1) {
+                guard let child = path.appending(key), try !view.isAbsent(at: child) else { continue }
+                size += key.text.utf8.count + 8
+                guard size <= Node.snapshotMax else { throw ReadError.tooLarge }
                 members.append(key.text, true)
             }
             if members.isEmpty { return ["value": JSON(try view.value(at: path, sizeMax: Node.snapshotMax))] }
@@ -68,16 +73,19 @@ extension Node {
     }
 
     func write(at path: Path, _ value: Value) throws {
-        if value.isNull, !path.isRoot, try view.value(at: path, sizeMax: .max).isNull {
-            // Nothing is there; but a place that is not ours must not look as if it could be removed.
-            if let entry = try? Entry(path: path, hlc: HLC(ms: HLC.msMax), author: uid, value: .null),
-                let denial = Ownership.denial(of: entry)
-            {
-                throw RPCError(reason: .permissionDenied, message: "\(path): \(denial)")
-            }
-            return
-        }
+        if try changesNothing(path, value) { return }
         try write([(path, value)])
+    }
+
+    /// Whether there is nothing to remove; but a place that is not ours must not look as if it could be removed.
+    private func changesNothing(_ path: Path, _ value: Value) throws -> Bool {
+        guard value.isNull, !path.isRoot, try view.isAbsent(at: path) else { return false }
+        if let entry = try? Entry(path: path, hlc: HLC(ms: HLC.msMax), author: uid, value: .null),
+            let denial = Ownership.denial(of: entry)
+        {
+            throw RPCError(reason: .permissionDenied, message: "\(path): \(denial)")
+        }
+        return true
     }
 
     func treeUpdate(_ params: Fields) throws -> JSON {
@@ -85,8 +93,10 @@ extension Node {
         guard case .object(let values)? = params["values"] else {
             throw RPCError.invalidParams("\"values\" must be an object of paths and values")
         }
+        guard values.count <= Bundle.countMax else {
+            throw RPCError(reason: .tooLarge, message: "an update has at most \(Bundle.countMax) paths")
+        }
         var writes: [(path: Path, value: Value)] = []
-        var size = 0
         for member in values.members {
             let relative: Path
             do throws(PathError) {
@@ -97,21 +107,14 @@ extension Node {
             guard let path = base.appending(relative) else {
                 throw RPCError(reason: .invalidPath, message: "\(PathError.tooLong)")
             }
-            let value = try resolved(member.value)
-            size += value.approximateSize
-            writes.append((path, value))
+            writes.append((path, try resolved(member.value)))
         }
-        guard size <= Node.updateMax else {
-            throw RPCError(reason: .tooLarge, message: "an update has more than 2 MiB")
+        // Sorted, a path stands directly before those below it.
+        let sorted = writes.map { (key: PathKey($0.path), path: $0.path) }.sorted { $0.key < $1.key }
+        for (a, b) in zip(sorted, sorted.dropFirst()) where a.path.contains(b.path) {
+            throw RPCError(reason: .invalidPath, message: "an update may not name a path and one below it: \(a.path)")
         }
-        for (index, write) in writes.enumerated() {
-            for other in writes[(index + 1)...]
-            where write.path.contains(other.path) || other.path.contains(write.path) {
-                throw RPCError(
-                    reason: .invalidPath, message: "an update may not name a path and one below it: \(write.path)")
-            }
-        }
-        try write(try writes.filter { try !$0.value.isNull || !view.value(at: $0.path).isNull })
+        try write(try writes.filter { try !changesNothing($0.path, $0.value) })
         return [:]
     }
 
@@ -200,9 +203,9 @@ extension Node {
         let query = try query(params) ?? .all
         var observation = Observation(path: path, query: query, kinds: kinds, sizeMax: Node.snapshotMax)
         let events = try observation.start(view)
-        let number = try subscribe(session, .tree(observation))
-        answer(id, ["subscription": .int(Int64(number))], session)
-        for event in events { session.send(Node.notification(number, path, event)) }
+        try subscribe(session, .tree(observation), id) { number in
+            events.lazy.map { Node.notification(number, path, $0) }
+        }
         return nil
     }
 

@@ -28,12 +28,15 @@ extension Node {
     /// Compares this node's entries with every peer's by sums keyed with both sides' nonces, which nobody can prepare
     /// for. What differs is pulled first.
     func verifyBegin(_ id: JSON?, _ session: ControlSession) throws -> JSON? {
-        if verification != nil {
+        if let running = verification {
+            guard running.waiting.count < Node.sessionsMax else {
+                throw RPCError(reason: .busy, message: "a comparison is running; its answer comes soon")
+            }
             verification?.waiting.append((session.id, id))
             return nil
         }
         var started = Verification(waiting: [(session.id, id)], startedMs: EventLoop.monotonicMs())
-        for link in links.values where link.isEstablished {
+        for link in links.values where link.isUp {
             started.peers[link.id] = Verification.Peer(nonce: [])
         }
         verification = started
@@ -56,10 +59,40 @@ extension Node {
         try? link.send(.verify(nonce: nonce))
     }
 
-    /// A scan over all entries: a peer may ask for one a second.
-    static let verifyAnswerMs: UInt64 = 1000
+    /// An answer is a scan over all entries. All peers together may take this share of the time with it, as one in so many.
+    static let verifyShare: UInt64 = 5
 
+    /// Notes that a peer asks; of several questions of one peer the last is answered.
     func answerVerify(_ id: LinkID, _ nonce: [UInt8]) {
+        guard links[id] != nil else { return }
+        verifyQuestions[id] = nonce
+        scheduleVerifyAnswer()
+    }
+
+    private func scheduleVerifyAnswer() {
+        guard verifyTimer == nil, !verifyQuestions.isEmpty, !isStopping else { return }
+        let nowMs = EventLoop.monotonicMs()
+        let delayMs = verifyNotBeforeMs > nowMs ? verifyNotBeforeMs - nowMs : 0
+        verifyTimer = loop.schedule(afterMs: delayMs) { self.assumeIsolated { $0.answerVerifyQuestion() } }
+    }
+
+    private func answerVerifyQuestion() {
+        verifyTimer = nil
+        verifyQuestions = verifyQuestions.filter { links[$0.key] != nil }
+        // In turn, so that nobody waits for ever behind one who asks all the time.
+        let ids = verifyQuestions.keys.sorted()
+        guard !isStopping, let id = ids.first(where: { $0 > verifyAnswered }) ?? ids.first,
+            let nonce = verifyQuestions.removeValue(forKey: id)
+        else { return }
+        verifyAnswered = id
+        let startNs = EventLoop.monotonicNs()
+        sendVerified(id, nonce)
+        let nowNs = EventLoop.monotonicNs()
+        verifyNotBeforeMs = (nowNs &+ (nowNs &- startNs) &* (Node.verifyShare - 1)) / 1_000_000
+        scheduleVerifyAnswer()
+    }
+
+    private func sendVerified(_ id: LinkID, _ nonce: [UInt8]) {
         guard let link = links[id] else { return }
         let own = SecureRandom.bytes(PeerMessage.nonceBytes)
         do {
@@ -75,6 +108,8 @@ extension Node {
         else {
             return
         }
+        // One answer for one question: each costs a scan here too.
+        verification?.peers[id]?.nonce = []
         do {
             let ours = try store.keyedDigest(nonce: nonce + answer, of: .root)
             let isLate = EventLoop.monotonicMs() &- (verification?.startedMs ?? 0) > Node.verifyMs / 2
@@ -89,6 +124,13 @@ extension Node {
         } catch {
             report(error, "comparing")
         }
+        finishVerification(force: false)
+    }
+
+    /// A link that has ended answers nothing more.
+    func leaveVerification(_ id: LinkID) {
+        verifyQuestions[id] = nil
+        guard verification?.peers[id]?.row == nil, verification?.peers.removeValue(forKey: id) != nil else { return }
         finishVerification(force: false)
     }
 

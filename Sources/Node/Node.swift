@@ -23,11 +23,13 @@ public actor Node {
     let workspace: Workspace
     let instance: UInt64
     let isNewIdentity: Bool
-    let lock: FileLock.Held
+    private var lock: FileLock.Held?
     let store: DatabaseStore
     var clock: HybridClock
     var replicator: Replicator
     var stepTimer: (timer: LoopTimer, atMs: UInt64)?
+    /// After an error of the store the machine's timers wait until then.
+    var stepNotBeforeMs: UInt64 = 0
     var maintenanceTimer: LoopTimer?
 
     // Peers
@@ -53,14 +55,26 @@ public actor Node {
     var subscriptions: [Int: Subscription] = [:]
     var nextSubscription = 0
     var verification: Verification?
+    /// Peers that ask for this node's keyed sum; when the next is answered, and who was last.
+    var verifyQuestions: [LinkID: [UInt8]] = [:]
+    var verifyTimer: LoopTimer?
+    var verifyNotBeforeMs: UInt64 = 0
+    var verifyAnswered = LinkID(0)
     var lastClientMs: UInt64 = 0
     var isAway = false
     var presenceSinceMs: UInt64 = 0
 
+    // What every message needs again; see Node+Names
+    var certifiedChannels: [String: Key] = [:]
+    var storedNames: [Bytes32: String] = [:]
+
     // Counters since the start, for `status`
     var denied = 0
     var isDiskFull = false
+    var logBudget = LogBudget()
     var isStopping = false
+    /// The store is closed: whatever still happens has no effect.
+    private(set) var isClosed = false
     var onStopped: (@Sendable () -> Void)?
     /// Called when a client asks the daemon to stop.
     var onStopRequest: (@Sendable () -> Void)?
@@ -105,7 +119,10 @@ public actor Node {
         } catch let error as StoreError where error.isCorrupt {
             let aside = "\(path).corrupt-\(WallClock.milliseconds())"
             log.error("the database is damaged (\(error)); it is set aside as \(aside) and rebuilt from peers")
-            try NodeHome.rename(path, to: aside)
+            // The log first: a new database must never meet the old one's log.
+            for suffix in ["-wal", "-shm", ""] where NodeHome.exists(path + suffix) {
+                try NodeHome.rename(path + suffix, to: aside + suffix)
+            }
             return try DatabaseStore(path: path)
         }
     }
@@ -166,9 +183,16 @@ public actor Node {
     private func finish() {
         guard let completion = onStopped else { return }
         onStopped = nil
+        isClosed = true
+        verification = nil
+        for link in links.values { link.socket.close() }
+        for session in sessions.values { session.socket.close() }
         links = [:]
         sessions = [:]
         store.close()
+        // Their callbacks hold this node, and the lock is given back with it.
+        (listener, clientListener, networkMonitor, discoveryService) = (nil, nil, nil, nil)
+        (signals, onStopRequest, lock) = (nil, nil, nil)
         completion()
     }
 }

@@ -80,6 +80,11 @@ public struct NodeHome: Sendable {
 }
 
 extension NodeHome {
+    static func exists(_ path: String) -> Bool {
+        var status = stat()
+        return unsafe lstat(path, &status) == 0
+    }
+
     static func rename(_ path: String, to other: String) throws(NodeError) {
         guard unsafe Glibc.rename(path, other) == 0 else {
             throw NodeError(.fileSystem, "cannot rename \(path): \(message(errno))")

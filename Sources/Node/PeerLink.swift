@@ -19,6 +19,14 @@ final class PeerLink {
     var sealer: FrameSealer?
     var opener: FrameOpener?
     var timer: LoopTimer?
+    /// Since when it is used: a handshake alone does not make a second connection to one node count.
+    var upMs: UInt64?
+    /// It was given up for another connection to the same node.
+    var isSpare = false
+    /// Messages that have arrived and are not taken yet; the next one last.
+    var inbox: [[UInt8]] = []
+    /// The shell is to say when everything has left the queue.
+    var awaitsDrain = false
     /// Known after the handshake.
     var peer: Bytes32?
     var instance: UInt64 = 0
@@ -33,6 +41,7 @@ final class PeerLink {
     }
 
     var isEstablished: Bool { sealer != nil }
+    var isUp: Bool { upMs != nil }
 
     /// The key of the node that opened the connection, after the handshake.
     func opener(own: Bytes32) -> Bytes32? { dialled == nil ? peer : own }

@@ -64,7 +64,10 @@ public struct ClockEstimate: Sendable {
         updatedMs = nowMs
         let step = max(1, elapsed * ClockEstimate.slewMsPerSecond / 1000)
         guard elapsed > 0 else { return }
-        offsetMs += max(-step, min(step, target - offsetMs))
+        // Others' clocks may show anything, so nothing here may overflow.
+        let (difference, overflows) = target.subtractingReportingOverflow(offsetMs)
+        let wanted = overflows ? (target < offsetMs ? -step : step) : max(-step, min(step, difference))
+        offsetMs = offsetMs.addingReportingOverflow(wanted).overflow ? offsetMs : offsetMs + wanted
     }
 
     private func weight(_ sample: Sample, anyContent: Bool) -> Int {

@@ -32,6 +32,14 @@ struct LinkState: Sendable {
     /// Whether answers are waiting in the shell's queue; more are given when they have left.
     var isDraining = false
     var refusals = 0
+    /// Entries that came from this peer without a valid signature. They are not wanted from it again, but from others: who
+    /// spoils a copy must not be able to keep the entry from arriving.
+    var refused = BoundedSet<EntryReference>(capacity: Replicator.refusalsMax)
+    /// After a pull that stalled the peer's offers are not believed before this.
+    var offersAtMs: UInt64 = 0
+    /// Addresses that the peer has told and that are not looked at yet, and when the next are.
+    var told: [PeerAddress]?
+    var learnAtMs: UInt64 = 0
     /// Counts of the last finished comparison.
     var compared: (lacks: Int, ahead: Int)?
 
@@ -44,7 +52,8 @@ struct LinkState: Sendable {
 
     var nextDeadlineMs: UInt64 {
         let silent = pingSentMs == nil ? heardMs &+ LinkState.silenceMs : heardMs &+ LinkState.deadMs
-        return min(silent, lastPingMs &+ LinkState.pingMs, recheckMs ?? .max)
+        let learn = told == nil ? .max : learnAtMs
+        return min(silent, lastPingMs &+ LinkState.pingMs, recheckMs ?? .max, learn)
     }
 
     mutating func extend(byMs lagMs: UInt64) {

@@ -20,7 +20,7 @@ extension Replicator {
 
     mutating func down(_ link: LinkID, _ output: inout Output) {
         guard links.removeValue(forKey: link) != nil else { return }
-        inFlight = inFlight.filter { $0.value != link }
+        inFlight = inFlight.filter { $0.value.link != link }
         refreshClock(output.moment)
         schedulePeers(output.nowMs)
         // What was asked for there may be had elsewhere: compare soon.
@@ -54,7 +54,7 @@ extension Replicator {
             try take(vitals, link, replica, &output)
         case .peers(let connected, let addresses):
             links[link]?.connected = Set(connected)
-            output.effects.append(.learned(addresses))
+            links[link]?.told = addresses
         case .soft(let records): try receivedSoft(link, records, &output)
         case .verify(let nonce): output.effects.append(.answerVerify(link, nonce: nonce))
         case .verified(let nonce, let answer, let count, let sum):
@@ -122,8 +122,14 @@ extension Replicator {
                 output.send(link, .ping(try vitals(output.moment, replica)))
             }
             if links[link]?.reconciler.abandonIfStalled(nowMs: nowMs) == true {
-                inFlight = inFlight.filter { $0.value != link }
+                inFlight = inFlight.filter { $0.value.link != link }
                 backOff(link, nowMs)
+                if let compareAtMs = links[link]?.compareAtMs { links[link]?.offersAtMs = compareAtMs }
+            }
+            if let told = state.told, nowMs >= state.learnAtMs {
+                links[link]?.told = nil
+                links[link]?.learnAtMs = nowMs &+ Replicator.learnMs
+                output.effects.append(.learned(told))
             }
         }
         if let due = offersDueMs, nowMs >= due { try sendOffers(replica, &output) }

@@ -14,7 +14,6 @@ extension Replicator {
         _ link: LinkID, _ message: PeerMessage, _ replica: any ReplicaReader, _ output: inout Output
     ) throws {
         let nowMs = output.nowMs
-        let remembered = remembered
         switch message {
         case .compare(let bucket, let children):
             output.send(link, .differ(bucket, try differences(bucket, children, replica)))
@@ -32,37 +31,60 @@ extension Replicator {
             try serve(link, replica, &output)
             return
         case .differ(let bucket, let children):
-            try links[link]?.reconciler.differ(bucket, children, nowMs: nowMs) {
-                try Replicator.lacking($0, remembered, replica)
+            let isHonest = try reconcile(link) { machine, replicator in
+                try machine.differ(bucket, children, nowMs: nowMs) { try replicator.lacking($0, link, replica) }
             }
+            guard isHonest else { return refuseAnswer(link, &output) }
         case .ids(let bucket, let references, let more):
-            let next = try links[link]?.reconciler.ids(bucket, references, more: more, nowMs: nowMs) {
-                try Replicator.lacking($0, remembered, replica)
+            let isHonest = try reconcile(link) { machine, replicator in
+                try machine.ids(bucket, references, more: more, nowMs: nowMs) {
+                    try replicator.lacking($0, link, replica)
+                }
             }
-            if let next = next ?? nil { output.send(link, next) }
+            guard isHonest else { return refuseAnswer(link, &output) }
         case .have(let references):
-            let missing = try Replicator.lacking(references, remembered, replica)
-            links[link]?.reconciler.offer(missing, nowMs: nowMs)
+            guard let state = links[link], state.reconciler.takesOffers, nowMs >= state.offersAtMs,
+                state.refusals < Replicator.refusalsMax
+            else { return }
+            let lacking = try lacking(references, link, replica)
+            links[link]?.reconciler.offer(lacking, nowMs: nowMs)
         case .gone(let references):
-            settle(link, references, nowMs)
+            settle(link, references, delivered: false, nowMs)
         case .bundles(let bundles):
-            settle(link, bundles.flatMap { $0.leaves.map(\.entry.reference) }, nowMs)
+            settle(link, bundles.flatMap { $0.leaves.map(\.entry.reference) }, delivered: true, nowMs)
             output.effects.append(.commit(link, bundles))
         default: return
         }
         try pump(link, replica, &output)
     }
 
-    private mutating func settle(_ link: LinkID, _ references: [EntryReference], _ nowMs: UInt64) {
-        links[link]?.reconciler.settle(references, nowMs: nowMs)
-        for reference in references where inFlight[reference] == link { inFlight[reference] = nil }
+    /// Lets the link's puller take an answer; false if no honest peer gives it.
+    private mutating func reconcile(
+        _ link: LinkID, _ body: (inout Reconciler, Replicator) throws -> Bool
+    ) rethrows -> Bool {
+        guard var machine = links[link]?.reconciler else { return true }
+        let isHonest = try body(&machine, self)
+        links[link]?.reconciler = machine
+        return isHonest
     }
 
-    /// Of these, the references that are missing here and worth asking for.
-    private static func lacking(
-        _ references: [EntryReference], _ remembered: BoundedSet<EntryReference>, _ replica: any ReplicaReader
+    private func refuseAnswer(_ link: LinkID, _ output: inout Output) {
+        output.effects.append(.close(link, "answers a comparison with nonsense"))
+    }
+
+    private mutating func settle(_ link: LinkID, _ references: [EntryReference], delivered: Bool, _ nowMs: UInt64) {
+        links[link]?.reconciler.settle(references, delivered: delivered, nowMs: nowMs)
+        for reference in references where inFlight[reference]?.link == link { inFlight[reference] = nil }
+    }
+
+    /// Of these, the references that are missing here and worth asking this peer for.
+    private func lacking(
+        _ references: [EntryReference], _ link: LinkID, _ replica: any ReplicaReader
     ) throws -> [EntryReference] {
-        try references.filter { try !remembered.contains($0) && !replica.contains($0) }
+        let refused = links[link]?.refused
+        return try references.filter { reference in
+            try !remembered.contains(reference) && refused?.contains(reference) != true && !replica.contains(reference)
+        }
     }
 
     private func childDigests(_ bucket: TimeBucket, _ replica: any ReplicaReader) throws -> [ChildDigest] {
@@ -98,26 +120,28 @@ extension Replicator {
         let messages = try reconciler.pump(
             nowMs: output.nowMs, children: { try childDigests($0, replica) },
             claim: { batch in
-                try Replicator.lacking(batch, remembered, replica).filter { reference in
-                    guard flight[reference] == nil else { return false }
-                    flight[reference] = link
+                try lacking(batch, link, replica).filter { reference in
+                    if let claim = flight[reference], output.nowMs &- claim.sinceMs < Replicator.claimMs {
+                        return false
+                    }
+                    flight[reference] = (link, output.nowMs)
                     return true
                 }
             })
         inFlight = flight
         for message in messages { output.send(link, message) }
-        let missing = reconciler.missing
+        let received = reconciler.received
         let ended = reconciler.finish()
         links[link]?.reconciler = reconciler
-        if ended { try compared(link, missing, replica, &output) }
+        if ended { try compared(link, received, replica, &output) }
     }
 
     /// A comparison has ended: what was missing here has been asked for and answered.
     private mutating func compared(
-        _ link: LinkID, _ missing: Int, _ replica: any ReplicaReader, _ output: inout Output
+        _ link: LinkID, _ received: Int, _ replica: any ReplicaReader, _ output: inout Output
     ) throws {
         let nowMs = output.nowMs
-        if missing > 0 {
+        if received > 0 {
             links[link]?.compareDelayMs = LinkState.compareDelayMs
             links[link]?.compareAtMs = nowMs &+ LinkState.compareDelayMs
         } else {
@@ -137,11 +161,12 @@ extension Replicator {
     mutating func serve(_ link: LinkID, _ replica: any ReplicaReader, _ output: inout Output) throws {
         guard let state = links[link], !state.isDraining, !state.owed.isEmpty else { return }
         let batch = Array(state.owed.prefix(Reconciler.wantBatch))
-        links[link]?.owed.removeFirst(batch.count)
-        let (bundles, gone) = try replica.bundles(for: batch)
+        let (bundles, gone, taken) = try replica.bundles(for: batch, bytesMax: Replicator.servedBytesMax)
+        links[link]?.owed.removeFirst(min(taken, batch.count))
         if !gone.isEmpty { output.send(link, .gone(gone)) }
         for group in Replicator.packed(bundles) { output.send(link, .bundles(group)) }
         links[link]?.isDraining = true
+        output.effects.append(.awaitDrain(link))
     }
 
     /// Groups of bundles that fit into messages.
@@ -165,9 +190,30 @@ extension Replicator {
     /// The author pushes to everybody he is connected to.
     mutating func localCommit(_ bundles: [Bundle], _ output: inout Output) {
         observe(bundles.flatMap { $0.leaves.map(\.entry) }, &output)
-        for group in Replicator.packed(bundles) {
+        guard !links.isEmpty else { return }
+        for group in Replicator.packed(bundles.flatMap(Replicator.transferable)) {
             for link in orderedLinks { output.send(link, .bundles(group)) }
         }
+    }
+
+    /// A bundle as it is unless no message can carry it; then in parts that each prove what they carry.
+    static func transferable(_ bundle: Bundle) -> [Bundle] {
+        guard bundle.approximateWireSize > PeerMessage.pushBytesMax, bundle.leaves.count > 1 else { return [bundle] }
+        var parts: [Bundle] = []
+        var indices: [Int] = []
+        var size = 0
+        for leaf in bundle.leaves {
+            let added = Bundle.approximateWireSize(leaf.entry)
+            if size + added > PeerMessage.bundleBytesMax, !indices.isEmpty {
+                if let part = bundle.keeping(indices) { parts.append(part) }
+                indices = []
+                size = 0
+            }
+            indices.append(leaf.index)
+            size += added
+        }
+        if let part = bundle.keeping(indices) { parts.append(part) }
+        return parts
     }
 
     /// Follows entries that became live: the clock's high-water mark, and typing that a message ends.
@@ -189,11 +235,12 @@ extension Replicator {
     }
 
     mutating func committed(
-        _ link: LinkID, _ admitted: [Bundle], _ result: CommitResult, _ refused: [EntryReference],
+        _ link: LinkID, _ result: CommitResult, _ denied: [EntryReference], _ unsigned: [EntryReference],
         _ replica: any ReplicaReader, _ output: inout Output
     ) throws {
-        for reference in result.dead + refused { remembered.insert(reference) }
-        links[link]?.refusals += refused.count
+        for reference in result.dead + denied { remembered.insert(reference) }
+        for reference in unsigned { links[link]?.refused.insert(reference) }
+        links[link]?.refusals += denied.count + unsigned.count
         observe(result.applied, &output)
         for entry in result.applied + result.held {
             offers.append((entry.reference, entry.author, links[link] == nil ? nil : link))

@@ -8,11 +8,12 @@ extension Replicator {
         var fresh: [SoftRecord] = []
         for record in records where record.author != key.publicKey || record.instance != instance {
             // Known ones are not verified again: a relay costs a look-up, not a signature.
-            if let known = soft.record(author: record.author, path: record.path), known.hlc >= record.hlc { continue }
+            guard soft.isNews(record, nowMs: output.nowMs, workspaceMs: workspaceMs) else { continue }
             guard record.verifies(workspace: workspace) else {
                 links[link]?.refusals += 1
                 continue
             }
+            guard soft.admit(author: record.author, nowMs: output.nowMs) else { continue }
             if soft.insert(record, nowMs: output.nowMs, workspaceMs: workspaceMs) { fresh.append(record) }
         }
         guard !fresh.isEmpty else { return }
@@ -28,12 +29,20 @@ extension Replicator {
         _ path: Path, _ value: Value?, _ ttlMs: UInt64, _ isRefreshed: Bool, _ output: inout Output
     ) {
         if let value {
-            localSoft[path] = LocalSoft(
+            let before = localSoft[path]
+            var local = LocalSoft(
                 value: value, ttlMs: ttlMs, refreshMs: isRefreshed ? output.nowMs &+ ttlMs / 2 : nil,
-                endsMs: isRefreshed ? nil : output.nowMs &+ ttlMs)
-            publish(path, value, ttlMs, &output)
-        } else {
-            localSoft[path] = nil
+                endsMs: isRefreshed ? nil : output.nowMs &+ ttlMs, publishedMs: output.nowMs)
+            // A client that says the same with every key pressed is heard once in a while.
+            if let before, before.value == value, before.ttlMs == ttlMs, output.nowMs &- before.publishedMs < ttlMs / 4
+            {
+                local.publishedMs = before.publishedMs
+                localSoft[path] = local
+            } else {
+                localSoft[path] = local
+                publish(path, value, ttlMs, &output)
+            }
+        } else if localSoft.removeValue(forKey: path) != nil {
             publish(path, .null, 0, &output)
         }
     }
@@ -55,6 +64,7 @@ extension Replicator {
             guard let local = localSoft[path] else { continue }
             if let refreshMs = local.refreshMs, output.nowMs >= refreshMs {
                 localSoft[path]?.refreshMs = output.nowMs &+ local.ttlMs / 2
+                localSoft[path]?.publishedMs = output.nowMs
                 publish(path, local.value, local.ttlMs, &output)
             } else if let endsMs = local.endsMs, output.nowMs >= endsMs {
                 localSoft[path] = nil

@@ -40,7 +40,8 @@ public struct Replicator: Sendable {
         /// Entries of this node were committed.
         case localCommit([Bundle])
         /// The outcome of an earlier ``Effect/commit(_:_:)``.
-        case committed(LinkID, admitted: [Bundle], result: CommitResult, refused: [EntryReference])
+        case committed(
+            LinkID, admitted: [Bundle], result: CommitResult, denied: [EntryReference], unsigned: [EntryReference])
         /// Held entries came due.
         case released(CommitResult)
         /// Sets or, with nil, ends soft state of this node; `ttlMs` is its life, and it is refreshed at half of it.
@@ -56,11 +57,13 @@ public struct Replicator: Sendable {
 
     public enum Effect: Sendable {
         case send(LinkID, PeerMessage)
-        /// Check, store, and feed ``Event/committed(_:admitted:result:refused:)`` back.
+        /// Check, store, and feed ``Event/committed(_:admitted:result:denied:unsigned:)`` back.
         case commit(LinkID, [Bundle])
         /// Soft state of an author changed at these places.
         case softChanged([SoftState.Place])
         case close(LinkID, String)
+        /// Feed ``Event/drained(_:)`` when everything sent to the link has left its queue, which may be now.
+        case awaitDrain(LinkID)
         /// A peer asks for this node's keyed sum.
         case answerVerify(LinkID, nonce: [UInt8])
         /// A peer answered.
@@ -71,13 +74,17 @@ public struct Replicator: Sendable {
 
     /// A peer whose entry was refused this often is not asked for entries any more until it connects anew.
     static let refusalsMax = 1000
-    /// Ids that arrived dead or were refused are remembered, so that they are not wanted again.
+    /// Ids that arrived dead or whose author may not write there are remembered, so that they are not wanted again.
     static let rememberedMax = 65_536
     /// New entries are offered to those their author cannot reach after this long: time for a direct push to arrive.
     static let offerDelayMs: UInt64 = 50
     /// Above this many entries at once nothing is offered singly: a comparison finds them.
     static let offersMax = 4096
     static let peersDelayMs: UInt64 = 100
+    /// Addresses that a peer tells are looked at this often at most.
+    static let learnMs: UInt64 = 1000
+    /// An entry asked for at one peer may be asked for at another after this long.
+    static let claimMs: UInt64 = 10_000
     /// A late step beyond this means that this node was stopped, not the others.
     static let lagMsMax: UInt64 = 1000
 
@@ -93,7 +100,7 @@ public struct Replicator: Sendable {
     var offersDueMs: UInt64?
     var peersDueMs: UInt64?
     var remembered = BoundedSet<EntryReference>(capacity: Replicator.rememberedMax)
-    var inFlight: [EntryReference: LinkID] = [:]
+    var inFlight: [EntryReference: (link: LinkID, sinceMs: UInt64)] = [:]
     var addresses: [PeerAddress] = []
     var highWater: HLC
     private var promisedMs: UInt64?
@@ -103,6 +110,7 @@ public struct Replicator: Sendable {
         var ttlMs: UInt64
         var refreshMs: UInt64?
         var endsMs: UInt64?
+        var publishedMs: UInt64
     }
 
     public init(
@@ -132,13 +140,14 @@ public struct Replicator: Sendable {
             links[link]?.isDraining = false
             try serve(link, replica, &output)
         case .localCommit(let bundles): localCommit(bundles, &output)
-        case .committed(let link, let admitted, let result, let refused):
-            try committed(link, admitted, result, refused, replica, &output)
+        case .committed(let link, _, let result, let denied, let unsigned):
+            try committed(link, result, denied, unsigned, replica, &output)
         case .released(let result): observe(result.applied, &output)
         case .setSoft(let path, let value, let ttlMs, let isRefreshed):
             setSoft(path, value, ttlMs, isRefreshed, &output)
         case .compareNow:
             for link in orderedLinks {
+                guard links[link].map({ $0.refusals < Replicator.refusalsMax }) ?? false else { continue }
                 links[link]?.reconciler.start(nowMs: output.nowMs)
                 try pump(link, replica, &output)
             }
@@ -180,7 +189,14 @@ public struct Replicator: Sendable {
     mutating func refreshClock(_ moment: Moment) {
         let own = ClockEstimate.Sample(
             clockMs: moment.wallMs, isSynchronised: moment.isSynchronised, highWaterMs: highWater.ms)
-        let peers = orderedLinks.compactMap { links[$0]?.clockSample(nowMs: moment.monotonicMs) }
+        // One voice a node, however many links it has opened.
+        var heard: Set<Bytes32> = [key.publicKey]
+        let peers = orderedLinks.compactMap { link -> ClockEstimate.Sample? in
+            guard let state = links[link], let sample = state.clockSample(nowMs: moment.monotonicMs),
+                heard.insert(state.peer).inserted
+            else { return nil }
+            return sample
+        }
         clock.update(own: own, peers: peers, nowMs: moment.monotonicMs)
     }
 

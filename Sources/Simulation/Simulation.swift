@@ -155,15 +155,18 @@ public final class Simulation {
         case .send(let link, let message): send(message, node, link)
         case .commit(let link, let bundles):
             let outcome = Admission.judge(bundles, workspace: workspace)
-            let refused = outcome.denied + outcome.unsigned
-            node.refusedCount += refused.count
+            node.refusedCount += outcome.denied.count + outcome.unsigned.count
             let limit = HLC(ms: node.replicator.workspaceMs(moment(node)) &+ 24 * 3600 * 1000)
             guard let result = try? node.store.commit(outcome.admitted, heldAfter: limit) else { return }
             for entry in result.applied { node.clock.observe(entry.hlc) }
-            events.append(.committed(link, admitted: outcome.admitted, result: result, refused: refused))
+            events.append(
+                .committed(
+                    link, admitted: outcome.admitted, result: result, denied: outcome.denied,
+                    unsigned: outcome.unsigned))
         case .close(let link, _):
             if let peer = node.links[link] { disconnect(node.index, peer) }
-        case .softChanged, .answerVerify, .verified, .learned, .notice: break
+        // Every delivery counts as a drain.
+        case .softChanged, .awaitDrain, .answerVerify, .verified, .learned, .notice: break
         }
     }
 

@@ -2,28 +2,43 @@ internal import Seal
 internal import Tree
 
 extension Tables {
-    /// Values one bundle of a transfer carries, unless a single entry is larger: a frame stays small, and what is lost with a
-    /// link is little.
+    /// Values one bundle of a transfer carries, unless a single entry is larger: a frame stays small, and what is lost
+    /// with a link is little.
     static var transferBytesMax: Int { 64 << 10 }
 
-    /// The named entries as signed bundles with their proofs, and the references that are not here.
-    func assemble(_ references: [EntryReference]) throws -> (bundles: [Bundle], gone: [EntryReference]) {
+    /// Bytes that reading one leaf of a bundle for its proofs counts as.
+    private static var leafBytes: Int { 32 }
+
+    /// The named entries as signed bundles with their proofs, and the references that are not here, until entries and the
+    /// bundles that have to be read for their proofs make `bytesMax`.
+    func assemble(
+        _ references: [EntryReference], bytesMax: Int
+    ) throws -> (bundles: [Bundle], gone: [EntryReference], taken: Int) {
         var bundles: [Bundle] = []
         var gone: [EntryReference] = []
         var leaves: [Int64: [Int: Bundle.Leaf]] = [:]
         var order: [Int64] = []
         var seen: Set<EntryReference> = []
-        for reference in references where seen.insert(reference).inserted {
+        var bytes = 0
+        var taken = 0
+        for reference in references {
+            guard bytes < bytesMax else { break }
+            taken += 1
+            guard seen.insert(reference).inserted else { continue }
             let stored = try stored(reference)
             if stored.isEmpty { gone.append(reference) }
             for (entry, proof) in stored {
+                bytes += entry.encoded.count
                 switch proof {
                 case .single(let signature):
                     let leaf = Bundle.Leaf(index: 0, entry: entry)
                     bundles.append(
                         Bundle(author: entry.author, count: 1, signature: signature, leaves: [leaf], omitted: []))
                 case .leaf(let bundle, let index):
-                    if leaves[bundle] == nil { order.append(bundle) }
+                    if leaves[bundle] == nil {
+                        order.append(bundle)
+                        bytes += try head(ofBundle: bundle).count * Self.leafBytes
+                    }
                     leaves[bundle, default: [:]][index] = Bundle.Leaf(index: index, entry: entry)
                 }
             }
@@ -32,7 +47,7 @@ extension Tables {
             let wanted = (leaves[id] ?? [:]).values.sorted { $0.index < $1.index }
             bundles.append(contentsOf: try assemble(id, wanted))
         }
-        return (bundles, gone)
+        return (bundles, gone, taken)
     }
 
     /// Leaves of one stored bundle in transfers of a bounded size.

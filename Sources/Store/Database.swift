@@ -4,7 +4,8 @@ internal import Glibc
 /// One SQLite connection and the statements prepared on it, all confined to one actor (`SQLITE_OPEN_NOMUTEX`).
 @safe
 final class Database {
-    /// Bytes of pages kept in memory: enough for the upper levels of every index; the kernel caches the rest of the file.
+    /// Bytes of pages kept in memory: enough for the upper levels of every index; the kernel caches the rest of the
+    /// file.
     private static let cacheKiB = 2048
     /// The write-ahead log is cut back to this after a burst.
     private static let logBytesMax = 4 << 20
@@ -41,20 +42,26 @@ final class Database {
         }
     }
 
-    /// One connection for everything, so the lock is never given back, and the log's index needs no shared memory: a file
-    /// that could not be made on a full disk. Has to come before the first read.
+    /// One connection for everything, so the lock is never given back, and the log's index needs no shared memory: a
+    /// file that could not be made on a full disk. Has to come before the first read.
     func lock() throws { try execute("PRAGMA locking_mode=EXCLUSIVE") }
 
     /// Power loss may lose the last commits (`synchronous=NORMAL`), the death of the process none.
-    func configure() throws {
+    ///
+    /// - Parameter isNew: nothing is in the file yet, so nothing waits for the disk before ``finishCreation()``: all that a
+    ///   power loss can damage until then is an empty database.
+    func configure(isNew: Bool) throws {
+        try execute("PRAGMA synchronous=\(isNew ? "OFF" : "NORMAL")")
         try execute("PRAGMA journal_mode=WAL")
-        try execute("PRAGMA synchronous=NORMAL")
         try execute("PRAGMA cache_size=-\(Database.cacheKiB)")
         try execute("PRAGMA mmap_size=0")
         try execute("PRAGMA journal_size_limit=\(Database.logBytesMax)")
         try execute("PRAGMA trusted_schema=OFF")
         try execute("PRAGMA cell_size_check=ON")
     }
+
+    /// From here on commits keep their order on the disk.
+    func finishCreation() throws { try execute("PRAGMA synchronous=NORMAL") }
 
     /// Ends all statements and closes; every later use throws ``StoreError/Code/closed``.
     func close() {

@@ -4,6 +4,7 @@ public import Tree
 extension DatabaseStore {
     public func digest(of bucket: TimeBucket) throws -> BucketDigest {
         guard bucket.level <= TimeBucket.storedLevelMax else { return try sum(bucket) { $0 } }
+        if let known = digests[bucket] { return known }
         let index = SQLValue.integer(Int64(bitPattern: bucket.index))
         return try statements.digest.first(.integer(bucket.level), index) { row in
             BucketDigest(count: try row.count(0), sum: try row.bytes32(1))
@@ -41,9 +42,10 @@ extension DatabaseStore {
         }
         if let after, after.hlc >= bucket.lowerBound {
             return try statements.referencesAfter.all(
-                column(after.hlc), idRange(after).upper, upper, .integer(limit), read: reference)
+                column(after.hlc), idRange(after).upper, upper, .integer(max(0, limit)), read: reference)
         }
-        return try statements.references.all(column(bucket.lowerBound), upper, .integer(limit), read: reference)
+        return try statements.references.all(
+            column(bucket.lowerBound), upper, .integer(max(0, limit)), read: reference)
     }
 
     public func contains(_ reference: EntryReference) throws -> Bool {
@@ -51,12 +53,15 @@ extension DatabaseStore {
         return try statements.containsReference.first(column(reference.hlc), lower, upper) { _ in true } ?? false
     }
 
-    public func bundles(for references: [EntryReference]) throws -> (bundles: [Bundle], gone: [EntryReference]) {
-        try assemble(references)
+    public func bundles(
+        for references: [EntryReference], bytesMax: Int
+    ) throws -> (bundles: [Bundle], gone: [EntryReference], taken: Int) {
+        try assemble(references, bytesMax: bytesMax)
     }
 
     public func keyedDigest(nonce: [UInt8], of bucket: TimeBucket) throws -> BucketDigest {
-        try sum(bucket) { BLAKE2b.hash($0.bytes, key: nonce) }
+        guard nonce.count <= Self.nonceBytesMax else { throw StoreError(.other, detail: "the nonce is too long") }
+        return try sum(bucket) { BLAKE2b.hash($0.bytes, key: nonce) }
     }
 
     private func sum(_ bucket: TimeBucket, _ transform: (Bytes32) -> Bytes32) throws -> BucketDigest {

@@ -69,13 +69,14 @@ extension DatabaseStore: Tables {
     func change(_ bucket: TimeBucket, by change: DigestChange) throws {
         let level = SQLValue.integer(bucket.level)
         let index = SQLValue.integer(Int64(bitPattern: bucket.index))
-        let before = try statements.digest.first(level, index) { row in
-            BucketDigest(count: try row.count(0), sum: try row.bytes32(1))
-        }
-        let count = (before?.count ?? 0) + change.count
-        let sum = (before?.sum ?? .zero) &+ change.sum
+        let before = try digest(of: bucket)
+        let count = before.count + change.count
+        let sum = before.sum &+ change.sum
+        digests[bucket] = nil
         if count > 0 {
             try statements.setDigest.run(level, index, .integer(count), .bytes(sum))
+            if digests.count >= Self.cachedDigestsMax { digests = [:] }
+            digests[bucket] = BucketDigest(count: count, sum: sum)
         } else {
             try statements.deleteDigest.run(level, index)
         }

@@ -4,16 +4,20 @@ public import Tree
 
 /// The store in one SQLite file: what was committed survives the death of the process at any instant.
 ///
-/// Belongs to one actor: one connection reads and writes, and nothing is loaded that is not asked for. The file is locked for
-/// as long as the store is open.
+/// Belongs to one actor: one connection reads and writes, and nothing is loaded that is not asked for. The file is
+/// locked for as long as the store is open.
 public final class DatabaseStore: NodeStore {
     /// Authors and containers whose row numbers are remembered.
     static let cachedNamesMax = 4096
+    /// Buckets whose digest is remembered: new entries change the same four again and again.
+    static let cachedDigestsMax = 64
 
     let database: Database
     let statements: Statements
+    let local: LocalStatements
     var authors = NameCache<Bytes32>(countMax: DatabaseStore.cachedNamesMax)
     var containers = NameCache<PathKey>(countMax: DatabaseStore.cachedNamesMax)
+    var digests: [TimeBucket: BucketDigest] = [:]
     /// The arrival number given out last.
     var arrival: Int64 = 0
     private var scans = 0
@@ -21,11 +25,13 @@ public final class DatabaseStore: NodeStore {
     /// Opens a database file, and creates it (mode 0600) where there is none; its folder must exist.
     ///
     /// - `busyTimeoutMs`: how long to wait for a daemon that is just ending before it fails with `inUse`.
-    /// - Throws: ``StoreError``; with `isCorrupt` the caller sets the file aside, together with its `-wal`, and opens a new one.
+    /// - Throws: ``StoreError``; with `isCorrupt` the caller sets the file aside, together with its `-wal`, and opens a
+    ///   new one.
     public init(path: String, busyTimeoutMs: Int32 = 2000) throws {
         database = try Database(path: path, busyTimeoutMs: busyTimeoutMs)
         try Schema.prepare(database)
         statements = Statements(database)
+        local = LocalStatements(database)
         arrival = try greatestArrival()
     }
 
@@ -38,9 +44,10 @@ public final class DatabaseStore: NodeStore {
         do {
             return try database.transaction(body)
         } catch {
-            // Numbers that were given out inside the transaction are gone with it.
+            // What was remembered inside the transaction is gone with it.
             authors.removeAll()
             containers.removeAll()
+            digests = [:]
             arrival = before
             throw error
         }

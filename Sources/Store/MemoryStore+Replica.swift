@@ -28,16 +28,19 @@ extension MemoryStore {
             let first = timeIndex(after) + items(after).count
             range = min(first, range.upperBound)..<range.upperBound
         }
-        return timed[range].prefix(limit).map(\.entry.reference)
+        return timed[range].prefix(max(0, limit)).map(\.entry.reference)
     }
 
     public func contains(_ reference: EntryReference) -> Bool { !items(reference).isEmpty }
 
-    public func bundles(for references: [EntryReference]) throws -> (bundles: [Bundle], gone: [EntryReference]) {
-        try assemble(references)
+    public func bundles(
+        for references: [EntryReference], bytesMax: Int
+    ) throws -> (bundles: [Bundle], gone: [EntryReference], taken: Int) {
+        try assemble(references, bytesMax: bytesMax)
     }
 
-    public func keyedDigest(nonce: [UInt8], of bucket: TimeBucket) -> BucketDigest {
+    public func keyedDigest(nonce: [UInt8], of bucket: TimeBucket) throws -> BucketDigest {
+        guard nonce.count <= Self.nonceBytesMax else { throw StoreError(.other, detail: "the nonce is too long") }
         var digest = BucketDigest.empty
         for item in timed[timeRange(bucket)] { digest.add(BLAKE2b.hash(item.entry.id.bytes, key: nonce)) }
         return digest

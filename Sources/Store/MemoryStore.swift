@@ -3,7 +3,8 @@ public import Tree
 
 /// The store in memory, for simulations with many nodes: the same rows, judged by the same `Merger`, in sorted arrays.
 ///
-/// Insertion moves what lies behind, so it suits up to some hundred thousand entries. Nothing throws but an unverified bundle.
+/// Insertion moves what lies behind, so it suits up to some hundred thousand entries. Nothing throws but an unverified
+/// bundle.
 public final class MemoryStore: NodeStore {
     /// An entry and where its signature is.
     struct Item {
@@ -101,6 +102,7 @@ public final class MemoryStore: NodeStore {
     // MARK: Counts
 
     public var entryCount: Int { timed.count }
+    public var unknownCount: Int { timed.reduce(0) { $0 + ($1.entry.kind == Entry.set ? 0 : 1) } }
     public var heldCount: Int { timed.reduce(0) { $0 + ($1.isHeld ? 1 : 0) } }
     public var nextHeldDue: HLC? { timed.first(where: \.isHeld)?.entry.hlc }
     public var databaseBytes: Int { 0 }

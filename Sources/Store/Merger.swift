@@ -3,8 +3,8 @@ internal import Tree
 
 /// Applies the merge rule to stored rows; one merger is the work of one transaction.
 ///
-/// An entry is dead if and only if an entry with a greater stamp stands at the same path or at an ancestor of it. Changes to
-/// digests and proofs are gathered and written once, by ``finish()``.
+/// An entry is dead if and only if an entry with a greater stamp stands at the same path or at an ancestor of it.
+/// Changes to digests and proofs are gathered and written once, by ``finish()``.
 struct Merger {
     let storage: any Tables
     private(set) var result = CommitResult()
@@ -16,8 +16,8 @@ struct Merger {
     private struct TouchedBundle {
         let stored: [Span: Bytes32]
         var proofs: ProofSet
-        /// Hashes that came with transfers and deaths since the first transfer; nil while entries have only died. Until the
-        /// end the proofs may cover leaves that have just arrived, so nothing is joined before.
+        /// Hashes that came with transfers and deaths since the first transfer; nil while entries have only died. Until
+        /// the end the proofs may cover leaves that have just arrived, so nothing is joined before.
         var gained: [Span: Bytes32]?
     }
 

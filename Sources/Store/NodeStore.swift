@@ -9,6 +9,8 @@ public protocol NodeStore: AnyObject, EntryStore {
     var entryCount: Int { get throws }
     /// Entries kept for later because they lie too far in the future.
     var heldCount: Int { get throws }
+    /// Entries of kinds this version does not know: merged and forwarded, but shown nowhere.
+    var unknownCount: Int { get throws }
     /// The time of the earliest held entry: when it is no longer after the limit, `release` makes it live.
     var nextHeldDue: HLC? { get throws }
     /// Who wrote the held entries, most entries first, at most ``HeldAuthor/countMax``.
@@ -19,16 +21,16 @@ public protocol NodeStore: AnyObject, EntryStore {
     /// The greatest time of a live entry that is not after `limit`; zero where there is none.
     func greatestHLC(notAfter limit: HLC) throws -> HLC
 
-    /// Count and sum of BLAKE2b-256(key: nonce, id) over a bucket's entries, recomputed from the entries: what two nodes
-    /// compare when sums of bare ids could have been forged. About 1.5 s a million entries.
+    /// Count and sum of BLAKE2b-256(key: nonce, id) over a bucket's entries, recomputed from the entries: what two
+    /// nodes compare when sums of bare ids could have been forged. About 1.5 s a million entries.
     ///
-    /// - `nonce`: 1…64 bytes.
+    /// - `nonce`: at most `nonceBytesMax` bytes; a longer one throws.
     func keyedDigest(nonce: [UInt8], of bucket: TimeBucket) throws -> BucketDigest
 
     /// The channels, conversations and rooms (`channels/{cid}` …) with a message of this key; usually one.
     func containers(ofMessage mid: String) throws -> [Path]
-    /// The arrival number of the newest message of a container; 0 where there is none. Numbers rise in the order of arrival
-    /// here, over all containers, and are never given twice.
+    /// The arrival number of the newest message of a container; 0 where there is none. Numbers rise in the order of
+    /// arrival here, over all containers, and are never given twice.
     func lastArrival(container: Path) throws -> Int64
     /// Messages of a container that arrived after a number and were not written by `author`, at most
     /// `unreadCountMax`.
@@ -45,10 +47,12 @@ public protocol NodeStore: AnyObject, EntryStore {
 }
 
 extension NodeStore {
+    /// Bytes of a nonce: what BLAKE2b takes as a key.
+    public static var nonceBytesMax: Int { 64 }
     /// `unread` counts no further: nobody reads a greater number, and counting costs time.
     public static var unreadCountMax: Int { 1000 }
-    /// Entries that one call kills or releases at most; what remains is left to `sweep` and to the next `release`, so that
-    /// no transaction keeps others waiting.
+    /// Entries that one call kills or releases at most; what remains is left to `sweep` and to the next `release`, so
+    /// that no transaction keeps others waiting.
     public static var transactionEntriesMax: Int { 1000 }
 }
 

@@ -10,11 +10,12 @@ enum Schema {
         // Looked at before anything is written: another program's file stays as it is.
         let application = try database.integer("PRAGMA application_id")
         let isEmpty = try database.integer("SELECT count(*) FROM sqlite_schema") == 0
-        guard application == applicationID || (application == 0 && isEmpty) else { throw StoreError(.foreign) }
+        let isNew = application == 0 && isEmpty
+        guard application == applicationID || isNew else { throw StoreError(.foreign) }
         let version = try database.integer("PRAGMA user_version")
         guard version <= migrations.count else { throw StoreError(.newer, detail: "version \(version)") }
         guard version >= 0 else { throw StoreError(.corrupt, detail: "version \(version)") }
-        try database.configure()
+        try database.configure(isNew: isNew)
         for step in Int(version)..<migrations.count {
             try database.transaction {
                 try database.execute(migrations[step])
@@ -22,11 +23,12 @@ enum Schema {
                 try database.execute("PRAGMA user_version=\(step + 1)")
             }
         }
+        if isNew { try database.finishCreation() }
     }
 
     /// - `author`: public keys, so that rows carry a small number.
-    /// - `entry`: path as `PathKey` bytes; hlc with its sign bit flipped, so that order holds; value as canonical CBOR; a
-    ///   signature for a bundle of one, else bundle and leaf.
+    /// - `entry`: path as `PathKey` bytes; hlc with its sign bit flipped, so that order holds; value as canonical CBOR;
+    ///   a signature for a bundle of one, else bundle and leaf.
     /// - `proof`: hashes of subtrees of a bundle without a stored leaf.
     /// - `digest`: buckets of the levels 0…3.
     /// - `sweep`: paths below which entries from `next` on are still to be judged against the entry there.
@@ -35,11 +37,13 @@ enum Schema {
     private static let version1 = """
         CREATE TABLE author(id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE);
         CREATE TABLE entry(
-            row INTEGER PRIMARY KEY, path BLOB NOT NULL, hlc INTEGER NOT NULL, author INTEGER NOT NULL, id BLOB NOT NULL,
-            kind INTEGER NOT NULL, held INTEGER NOT NULL, bundle INTEGER, leaf INTEGER, signature BLOB, value BLOB NOT NULL);
+            row INTEGER PRIMARY KEY, path BLOB NOT NULL, hlc INTEGER NOT NULL, author INTEGER NOT NULL,
+            id BLOB NOT NULL, kind INTEGER NOT NULL, held INTEGER NOT NULL, bundle INTEGER, leaf INTEGER,
+            signature BLOB, value BLOB NOT NULL);
         CREATE UNIQUE INDEX entry_path ON entry(path) WHERE held = 0;
         CREATE INDEX entry_time ON entry(hlc, id);
         CREATE INDEX entry_held ON entry(hlc, author, id) WHERE held = 1;
+        CREATE INDEX entry_unknown ON entry(kind) WHERE kind <> 0;
         CREATE INDEX entry_bundle ON entry(bundle, leaf) WHERE bundle IS NOT NULL;
         CREATE TABLE bundle(
             id INTEGER PRIMARY KEY, root BLOB NOT NULL, author INTEGER NOT NULL, count INTEGER NOT NULL,

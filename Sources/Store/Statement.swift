@@ -12,7 +12,8 @@ enum SQLValue {
     static func integer(_ value: Int) -> SQLValue { .integer(Int64(value)) }
 }
 
-/// A prepared statement. May be run while it is running (a scan inside a scan): the inner run gets a statement of its own.
+/// A prepared statement. May be run while it is running (a scan inside a scan): the inner run gets a statement of its
+/// own.
 @safe
 final class Statement {
     private unowned let database: Database

@@ -1,4 +1,4 @@
-/// Every statement of the store, prepared when first used and kept for its life.
+/// The statements about entries, prepared when first used and kept for the store's life.
 struct Statements {
     static let entryColumns = "row, path, hlc, author, id, kind, value"
     private static let recordColumns = "row, path, hlc, author, id, bundle, leaf"
@@ -11,10 +11,6 @@ struct Statements {
     let bundleID, addBundle, bundleHead, deleteBundle, bundleLeaves, hasLeaves: Statement
     let proofs, setProof, deleteProof, deleteProofs: Statement
     let setSweep, firstSweep, deleteSweep: Statement
-    let containerID, containerPath, addContainer, containerRead, setContainerRead: Statement
-    let messageArrival, addMessage, deleteMessage, messageContainers, lastArrival, unread: Statement
-    let setting, setSetting, deleteSetting: Statement
-    let greatestTime, heldCount, firstHeld, heldAuthors: Statement
 
     init(_ database: Database) {
         let entry = Statements.entryColumns
@@ -71,6 +67,18 @@ struct Statements {
         setSweep = statement("INSERT OR REPLACE INTO sweep(path, next) VALUES(?, ?)")
         firstSweep = statement("SELECT path, next FROM sweep ORDER BY path LIMIT 1")
         deleteSweep = statement("DELETE FROM sweep WHERE path = ?")
+    }
+}
+
+/// The statements about what a node keeps for itself, and about the whole.
+struct LocalStatements {
+    let containerID, containerPath, addContainer, containerRead, setContainerRead: Statement
+    let messageArrival, addMessage, deleteMessage, messageContainers, lastArrival, unread: Statement
+    let setting, setSetting, deleteSetting: Statement
+    let greatestTime, heldCount, unknownCount, firstHeld, heldAuthors: Statement
+
+    init(_ database: Database) {
+        func statement(_ sql: String) -> Statement { database.statement(sql) }
 
         containerID = statement("SELECT id FROM container WHERE path = ?")
         containerPath = statement("SELECT path FROM container WHERE id = ?")
@@ -94,6 +102,7 @@ struct Statements {
 
         greatestTime = statement("SELECT hlc FROM entry WHERE held = 0 AND hlc <= ? ORDER BY hlc DESC, id DESC LIMIT 1")
         heldCount = statement("SELECT count(*) FROM entry WHERE held = 1")
+        unknownCount = statement("SELECT count(*) FROM entry WHERE kind <> 0")
         firstHeld = statement("SELECT hlc FROM entry WHERE held = 1 ORDER BY hlc LIMIT 1")
         heldAuthors = statement(
             """

@@ -1,6 +1,7 @@
 /// Why the store could not do what it was asked.
 ///
-/// After any of these the store holds exactly what it held before the call, and goes on answering reads where the file allows.
+/// After any of these the store holds exactly what it held before the call, and goes on answering reads where the file
+/// allows.
 public struct StoreError: Error, Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible {
     /// What kind of failure; more may be added.
     public struct Code: Sendable, Hashable {

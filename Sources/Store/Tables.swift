@@ -20,8 +20,9 @@ struct Record {
 
 /// What all leaves of one stored bundle have in common.
 ///
-/// Author, count and root together tell bundles apart. The root alone does not: two authors may sign one tree that holds
-/// entries of both, and where subtrees are left out one root fits several counts. Each signature covers all three.
+/// Author, count and root together tell bundles apart. The root alone does not: two authors may sign one tree that
+/// holds entries of both, and where subtrees are left out one root fits several counts. Each signature covers all
+/// three.
 struct BundleHead {
     let root: Bytes32
     let author: Bytes32

@@ -41,7 +41,8 @@ public struct Entry: Sendable, Hashable {
     public var stamp: Stamp { Stamp(hlc: hlc, author: author, id: id) }
     public var reference: EntryReference { EntryReference(hlc: hlc, idPrefix: id.prefix64) }
 
-    /// Makes an entry. Throws where path and value together pass the limits. An empty object means absent, as null does.
+    /// Makes an entry. Throws where path and value together pass the limits. An empty object means absent, as null
+    /// does.
     public init(path: Path, hlc: HLC, author: Bytes32, value: Value, kind: UInt64 = Entry.set) throws(EntryError) {
         let value = value.object?.isEmpty == true ? .null : value
         var writer = CBORWriter(reserving: 256)

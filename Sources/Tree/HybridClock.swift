@@ -65,7 +65,8 @@ public struct HybridClock: Sendable {
         return candidate
     }
 
-    /// Takes over the time of an applied entry.
+    /// Takes over the time of an entry that was applied and came from elsewhere. Those of this node's own writes are taken
+    /// over as they are given out; counting them here would let a burst pull itself along.
     public mutating func observe(_ hlc: HLC) {
         last = max(last, hlc)
         appliedMs = max(appliedMs, hlc.ms)

@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// One segment of a path: the key of a child.
 ///
 /// Keys are compared byte by byte, never by Unicode equivalence as `String` does, and ordered as Firebase orders
@@ -75,11 +77,9 @@ public struct Key: Sendable, Hashable, Comparable, CustomStringConvertible {
 
     public var description: String { text }
 
-    public static func == (a: Key, b: Key) -> Bool { a.text.utf8.elementsEqual(b.text.utf8) }
+    public static func == (a: Key, b: Key) -> Bool { a.text.hasSameBytes(as: b.text) }
 
-    public func hash(into hasher: inout Hasher) {
-        for byte in text.utf8 { hasher.combine(byte) }
-    }
+    public func hash(into hasher: inout Hasher) { text.hashBytes(into: &hasher) }
 
     public static func < (a: Key, b: Key) -> Bool {
         switch (a.integer, b.integer) {
@@ -98,4 +98,29 @@ public struct Key: Sendable, Hashable, Comparable, CustomStringConvertible {
     /// UTF-8 lead bytes EE and EF (U+E000–U+FFFF) rank after F0–F4, as surrogates do in UTF-16.
     @inline(__always)
     static func rank(_ byte: UInt8) -> UInt8 { byte == 0xEE || byte == 0xEF ? byte &+ 8 : byte }
+}
+
+extension String {
+    /// Equality byte by byte, where `==` goes by Unicode equivalence. Keys are compared at every step through a tree, so
+    /// the bytes are looked at all at once.
+    func hasSameBytes(as other: String) -> Bool {
+        let (count, otherCount) = (utf8.count, other.utf8.count)
+        guard count == otherCount, count > 0 else { return count == otherCount }
+        let isSame = unsafe utf8.withContiguousStorageIfAvailable { a in
+            unsafe other.utf8.withContiguousStorageIfAvailable { b in
+                guard let a = a.baseAddress, let b = b.baseAddress else { return false }
+                return unsafe memcmp(a, b, count) == 0
+            }
+        }
+        // Only strings that were not made by Swift lie in pieces.
+        return (isSame ?? nil) ?? utf8.elementsEqual(other.utf8)
+    }
+
+    /// The hash that goes with ``hasSameBytes(as:)``.
+    func hashBytes(into hasher: inout Hasher) {
+        var text = self
+        text.withUTF8 { utf8 in unsafe hasher.combine(bytes: UnsafeRawBufferPointer(utf8)) }
+        // No string contains it, so where one ends cannot be mistaken when several are hashed in a row.
+        hasher.combine(UInt8(0xFF))
+    }
 }

@@ -33,22 +33,30 @@ public struct Observation: Sendable {
     public let query: Query
     private let kinds: Set<TreeEvent.Kind>
     private let sizeMax: Int
+    private let childLimit: ChildLimit
     private var window = QueryWindow()
+    /// Bytes of the window as JSON.
+    private var size = 0
     /// The value at the path itself where it is no object.
     private var scalar: Value = .null
 
-    /// - `kinds`: the events wanted.
-    /// - `sizeMax`: bytes the window may have; beyond it reads throw ``ReadError/tooLarge``.
-    public init(path: Path, query: Query, kinds: Set<TreeEvent.Kind>, sizeMax: Int) {
+    /// - Parameters:
+    ///   - kinds: the events wanted.
+    ///   - sizeMax: bytes the window may have as JSON; beyond it reads throw ``ReadError/tooLarge``.
+    ///   - childLimit: what happens to a child that is too large; none may be larger than the window.
+    public init(
+        path: Path, query: Query, kinds: Set<TreeEvent.Kind>, sizeMax: Int, childLimit: ChildLimit? = nil
+    ) {
         self.path = path
         self.query = query
         self.kinds = kinds
         self.sizeMax = sizeMax
+        self.childLimit = childLimit ?? .refuse(sizeMax: sizeMax)
     }
 
     /// Reads the window and reports it: the existing children in order, then `value`.
     public mutating func start(_ view: TreeView) throws -> [TreeEvent] {
-        (window, scalar) = try read(view)
+        try refresh(view)
         var events: [TreeEvent] = []
         var previous: Key?
         for child in window.children {
@@ -59,11 +67,24 @@ public struct Observation: Sendable {
         return events
     }
 
-    private func read(_ view: TreeView) throws -> (QueryWindow, Value) {
-        let window = try view.window(of: path, query, sizeMax: sizeMax)
-        guard window.children.isEmpty else { return (window, .null) }
-        let value = try view.value(at: path, sizeMax: sizeMax)
-        return (window, value.object == nil ? value : .null)
+    private mutating func refresh(_ view: TreeView) throws {
+        window = try view.window(of: path, query, sizeMax: sizeMax, childLimit: childLimit)
+        size = window.children.reduce(0) { $0 + Observation.size($1) }
+        scalar = window.children.isEmpty ? try readScalar(view) : .null
+    }
+
+    /// The value at the path itself if it is no object: then there are no children, not only none between the bounds.
+    private func readScalar(_ view: TreeView) throws -> Value {
+        do {
+            let value = try view.value(at: path, sizeMax: sizeMax)
+            return value.object == nil ? value : .null
+        } catch ReadError.tooLarge {
+            return .null
+        }
+    }
+
+    private static func size(_ child: QueryWindow.Child) -> Int {
+        child.key.text.utf8.count + child.value.approximateSize
     }
 
     private var current: Value { window.children.isEmpty ? scalar : window.value }
@@ -86,7 +107,7 @@ public struct Observation: Sendable {
         if touching.allSatisfy({ $0.depth > path.depth }) {
             try update(Set(touching.map { $0.keys[path.depth] }), view)
         } else {
-            (window, scalar) = try read(view)
+            try refresh(view)
         }
         return events(from: before, scalarBefore)
     }
@@ -95,21 +116,36 @@ public struct Observation: Sendable {
     private mutating func update(_ keys: Set<Key>, _ view: TreeView) throws {
         let wasFull = query.isFull(window.children.count)
         let countBefore = window.children.count
+        if keys.contains(where: \.isEngine) { return try refresh(view) }
         var children = window.children.filter { !keys.contains($0.key) }
         let left = countBefore - children.count
+        var size = size
+        for child in window.children where keys.contains(child.key) { size -= Observation.size(child) }
         for key in keys.sorted() {
-            if key.isEngine { return (window, scalar) = try read(view) }
-            let value = try view.child(key, of: path)
+            let value = try view.child(key, of: path, limit: childLimit)
             guard !value.isNull, query.admits(key, value) else { continue }
-            let index =
-                children.firstIndex { query.precedes((key, value), ($0.key, $0.value)) } ?? children.endIndex
-            children.insert(QueryWindow.Child(key: key, value: value), at: index)
+            let child = QueryWindow.Child(key: key, value: value)
+            size += Observation.size(child)
+            children.insert(child, at: place(of: key, value, in: children))
         }
         // A child that left or moved in a full window may let another one in from behind the edge.
-        if wasFull, left > 0, !sameMembers(children, keys) { return (window, scalar) = try read(view) }
-        query.trim(&children)
+        if wasFull, left > 0, !sameMembers(children, keys) { return try refresh(view) }
+        for child in query.trim(&children) { size -= Observation.size(child) }
+        guard size <= sizeMax else { throw ReadError.tooLarge }
         window.children = children
-        if children.isEmpty { (window, scalar) = try read(view) } else { scalar = .null }
+        self.size = size
+        if children.isEmpty { try refresh(view) } else { scalar = .null }
+    }
+
+    private func place(of key: Key, _ value: Value, in children: [QueryWindow.Child]) -> Int {
+        var low = 0
+        var high = children.count
+        while low < high {
+            let middle = (low + high) / 2
+            let other = children[middle]
+            if query.precedes((other.key, other.value), (key, value)) { low = middle + 1 } else { high = middle }
+        }
+        return low
     }
 
     /// Whether every refreshed child that was in the window still is, at its old place.
@@ -120,36 +156,84 @@ public struct Observation: Sendable {
     }
 
     private func events(from before: QueryWindow, _ scalarBefore: Value) -> [TreeEvent] {
-        guard before != window || scalarBefore != scalar else { return [] }
         var events: [TreeEvent] = []
-        var old: [Key: Value] = [:]
-        for child in before.children { old[child.key] = child.value }
-        var new: [Key: Value] = [:]
-        for child in window.children { new[child.key] = child.value }
-        for child in before.children where new[child.key] == nil {
-            report(.childRemoved, child.key, child.value, nil, &events)
+        var isChanged = scalarBefore != scalar
+        for (kind, change) in changes(from: before.children, to: window.children) {
+            isChanged = true
+            report(kind, change.child.key, change.child.value, change.previous, &events)
         }
-        var previous: Key?
-        var added: [TreeEvent] = []
-        var moved: [TreeEvent] = []
-        var changed: [TreeEvent] = []
-        for child in window.children {
-            if let value = old[child.key] {
-                if value != child.value {
-                    if query.order != .key,
-                        query.sortValue(child.key, value) != query.sortValue(child.key, child.value)
-                    {
-                        report(.childMoved, child.key, child.value, previous, &moved)
-                    }
-                    report(.childChanged, child.key, child.value, previous, &changed)
-                }
-            } else {
-                report(.childAdded, child.key, child.value, previous, &added)
-            }
-            previous = child.key
-        }
-        events += added + moved + changed
-        report(.value, nil, current, nil, &events)
+        // The value of the whole window is made for whoever wants it alone.
+        if isChanged, kinds.contains(.value) { report(.value, nil, current, nil, &events) }
         return events
+    }
+
+    private typealias Change = (child: QueryWindow.Child, previous: Key?)
+
+    /// What became of each child, in the order of the events.
+    private func changes(
+        from old: [QueryWindow.Child], to new: [QueryWindow.Child]
+    ) -> [(kind: TreeEvent.Kind, change: Change)] {
+        var removed: [Change] = []
+        var added: [Change] = []
+        var moved: [Change] = []
+        var changed: [Change] = []
+        let partners = query.order == .key ? Partners(sorted: old, new) : Partners(old, new)
+        for (index, partner) in partners.ofOld.enumerated() where partner == nil { removed.append((old[index], nil)) }
+        for (index, partner) in partners.ofNew.enumerated() {
+            let child = new[index]
+            let previous = index > 0 ? new[index - 1].key : nil
+            guard let partner else {
+                added.append((child, previous))
+                continue
+            }
+            let value = old[partner].value
+            guard value != child.value else { continue }
+            if query.order != .key,
+                query.sortValue(child.key, value) != query.sortValue(child.key, child.value)
+            {
+                moved.append((child, previous))
+            }
+            changed.append((child, previous))
+        }
+        return removed.map { (.childRemoved, $0) } + added.map { (.childAdded, $0) } + moved.map { (.childMoved, $0) }
+            + changed.map { (.childChanged, $0) }
+    }
+}
+
+/// Which child of one window is which of another, by key.
+private struct Partners {
+    private(set) var ofOld: [Int?]
+    private(set) var ofNew: [Int?]
+
+    /// Of windows in any order.
+    init(_ old: [QueryWindow.Child], _ new: [QueryWindow.Child]) {
+        ofOld = Array(repeating: nil, count: old.count)
+        ofNew = Array(repeating: nil, count: new.count)
+        var places: [Key: Int] = [:]
+        for (index, child) in old.enumerated() { places[child.key] = index }
+        for (index, child) in new.enumerated() { if let place = places[child.key] { pair(place, index) } }
+    }
+
+    /// Of windows in key order: both are walked once. A channel's window slides on with every message, so this counts.
+    init(sorted old: [QueryWindow.Child], _ new: [QueryWindow.Child]) {
+        ofOld = Array(repeating: nil, count: old.count)
+        ofNew = Array(repeating: nil, count: new.count)
+        var (left, right) = (0, 0)
+        while left < old.count, right < new.count {
+            if old[left].key == new[right].key {
+                pair(left, right)
+                left += 1
+                right += 1
+            } else if old[left].key < new[right].key {
+                left += 1
+            } else {
+                right += 1
+            }
+        }
+    }
+
+    private mutating func pair(_ old: Int, _ new: Int) {
+        ofOld[old] = new
+        ofNew[new] = old
     }
 }

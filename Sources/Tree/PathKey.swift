@@ -3,9 +3,9 @@ internal import Glibc
 /// A path as bytes whose order is the tree's own: a parent before its children, children in Firebase's order, and every
 /// subtree one contiguous range. Stores index entries by it.
 ///
-/// A key is written as a tag and its content: tag 0 for the engine's own keys (they come before children), tag 1 and the
-/// big-endian integer with its sign bit flipped for integer keys, tag 2 and UTF-8 for the rest, with lead bytes EE and EF
-/// raised above F4 so that byte order is UTF-16 order. Text ends with a zero byte, which no key contains.
+/// A key is written as a tag and its content: tag 0 for the engine's own keys (they come before children), tag 1 and
+/// the big-endian integer with its sign bit flipped for integer keys, tag 2 and UTF-8 for the rest, with lead bytes EE
+/// and EF raised above F4 so that byte order is UTF-16 order. Text ends with a zero byte, which no key contains.
 public struct PathKey: Sendable, Hashable, Comparable {
     public let bytes: [UInt8]
 
@@ -55,8 +55,8 @@ public struct PathKey: Sendable, Hashable, Comparable {
         return Path(keys)
     }
 
-    /// The keys of the ancestors below the root, nearest to the root first, and this key itself last. Bytes that are no path
-    /// key give the prefixes of what can be read.
+    /// The keys of the ancestors below the root, nearest to the root first, and this key itself last. Bytes that are no
+    /// path key give the prefixes of what can be read.
     public var prefixes: [PathKey] {
         var prefixes: [PathKey] = []
         var end = 0

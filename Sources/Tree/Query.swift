@@ -83,7 +83,7 @@ public struct Query: Sendable, Equatable {
         if rankA != rankB { return rankA - rankB }
         switch (a, b) {
         case (.string(let x), .string(let y)):
-            if x.utf8.elementsEqual(y.utf8) { return 0 }
+            if x.hasSameBytes(as: y) { return 0 }
             return x.utf16.lexicographicallyPrecedes(y.utf16) ? -1 : 1
         case (.integer(let x), .integer(let y)): return x == y ? 0 : (x < y ? -1 : 1)
         default:
@@ -141,8 +141,13 @@ extension TreeView {
     ///
     /// By key it reads only what it returns; the other orders read all children of the path.
     ///
-    /// - `sizeMax`: bytes of keys and strings after which it throws ``ReadError/tooLarge``.
-    public func window(of path: Path, _ query: Query, sizeMax: Int) throws -> QueryWindow {
+    /// - Parameters:
+    ///   - sizeMax: bytes as JSON after which it throws ``ReadError/tooLarge``.
+    ///   - childLimit: what happens to a child that is too large; none may be larger than the window.
+    public func window(
+        of path: Path, _ query: Query, sizeMax: Int, childLimit: ChildLimit? = nil
+    ) throws -> QueryWindow {
+        let childLimit = childLimit ?? .refuse(sizeMax: sizeMax)
         var found: [QueryWindow.Child] = []
         var size = 0
         func take(_ key: Key, _ value: Value) throws {
@@ -151,7 +156,7 @@ extension TreeView {
             found.append(QueryWindow.Child(key: key, value: value))
         }
         guard query.order == .key else {
-            try children(of: path) { key, value in
+            try children(of: path, limit: childLimit) { key, value in
                 if query.admits(key, value) { try take(key, value) }
                 return true
             }
@@ -162,7 +167,8 @@ extension TreeView {
         var descending = false
         if case .last = query.limit { descending = true }
         let bounds = (query.start?.value.string.flatMap { Key($0) }, query.end?.value.string.flatMap { Key($0) })
-        try children(of: path, from: bounds.0, through: bounds.1, descending: descending) { key, value in
+        try children(of: path, from: bounds.0, through: bounds.1, descending: descending, limit: childLimit) {
+            key, value in
             if query.admits(key, value) { try take(key, value) }
             return found.count < query.limitCount ?? .max
         }
@@ -172,13 +178,17 @@ extension TreeView {
 }
 
 extension Query {
-    /// Cuts a sorted list to the limit, at the end that the limit keeps away from.
-    func trim(_ children: inout [QueryWindow.Child]) {
-        switch limit {
-        case .first(let count): children.removeLast(max(0, children.count - count))
-        case .last(let count): children.removeFirst(max(0, children.count - count))
-        case nil: break
+    /// Cuts a sorted list to the limit, at the end that the limit keeps away from, and returns what was cut off.
+    @discardableResult
+    func trim(_ children: inout [QueryWindow.Child]) -> [QueryWindow.Child] {
+        let excess = max(0, children.count - (limitCount ?? .max))
+        guard excess > 0 else { return [] }
+        if case .first = limit {
+            defer { children.removeLast(excess) }
+            return Array(children.suffix(excess))
         }
+        defer { children.removeFirst(excess) }
+        return Array(children.prefix(excess))
     }
 
     /// Whether a window of this size may have more behind its edge.

@@ -19,8 +19,19 @@ public protocol ReplicaReader {
     func references(in bucket: TimeBucket, after: EntryReference?, limit: Int) throws -> [EntryReference]
     /// Whether an entry is here, live or held.
     func contains(_ reference: EntryReference) throws -> Bool
-    /// The named entries as signed bundles with their proofs, and the references that are not here.
-    func bundles(for references: [EntryReference]) throws -> (bundles: [Bundle], gone: [EntryReference])
+    /// The named entries as signed bundles with their proofs, and the references that are not here, until they make about
+    /// `bytesMax`; `taken` says for how many of the references, at least one, the result speaks.
+    func bundles(
+        for references: [EntryReference], bytesMax: Int
+    ) throws -> (bundles: [Bundle], gone: [EntryReference], taken: Int)
+}
+
+extension ReplicaReader {
+    /// All of the named entries.
+    public func bundles(for references: [EntryReference]) throws -> (bundles: [Bundle], gone: [EntryReference]) {
+        let (bundles, gone, _) = try bundles(for: references, bytesMax: .max)
+        return (bundles, gone)
+    }
 }
 
 /// What a commit did.

@@ -65,18 +65,53 @@ public struct TreeView {
     }
 
     /// Whether and what stands at a child, given the base of its parent.
-    private func child(_ key: Key, of path: Path, base: Base) throws -> Value {
+    private func child(_ key: Key, of path: Path, base: Base, sizeMax: Int) throws -> Value {
         guard let childPath = path.appending(key) else { return .null }
         let below = Base(stamp: base.stamp, value: base.value[key])
         // The entry at the child itself is part of the scan, so the base is laid at the parent's depth.
         var wrapped = Base(stamp: below.stamp)
         wrapped.value.overlay([key], below.value)
         let lower = PathKey(childPath)
-        return try overlaid(wrapped, path: path, from: lower, to: lower.subtreeEnd, sizeMax: .max)[key]
+        return try overlaid(wrapped, path: path, from: lower, to: lower.subtreeEnd, sizeMax: sizeMax)[key]
     }
 
     /// The value of one child.
-    public func child(_ key: Key, of path: Path) throws -> Value { try child(key, of: path, base: base(at: path)) }
+    ///
+    /// - Parameter sizeMax: bytes as for ``value(at:sizeMax:)``.
+    public func child(_ key: Key, of path: Path, sizeMax: Int = .max) throws -> Value {
+        try child(key, of: path, base: base(at: path), sizeMax: sizeMax)
+    }
+
+    /// Bytes looked at to tell whether there is anything; what is larger surely is something.
+    private static let glanceMax = 64 * 1024
+
+    /// Whether there is no value at a path. Costs the same however much stands there.
+    public func isAbsent(at path: Path) throws -> Bool {
+        do {
+            return try value(at: path, sizeMax: TreeView.glanceMax).isNull
+        } catch ReadError.tooLarge {
+            return false
+        }
+    }
+
+    /// Fields of a large child that are looked at.
+    private static let fieldsMax = 64
+
+    /// A child that is too large to be read whole: those of its own children that fit, in order.
+    func abridged(_ key: Key, of path: Path, sizeMax: Int) throws -> Value {
+        guard let childPath = path.appending(key) else { return .null }
+        let base = try base(at: childPath)
+        var pairs: [(Key, Value)] = []
+        var left = sizeMax
+        for field in try childKeys(of: childPath, limit: TreeView.fieldsMax) {
+            guard let value = try? child(field, of: childPath, base: base, sizeMax: left) else { continue }
+            guard value.approximateSize <= left else { continue }
+            left -= value.approximateSize
+            pairs.append((field, value))
+        }
+        let object = ObjectValue(pairs)
+        return object.isEmpty ? .null : .object(object)
+    }
 
     /// Keys of the children that have an entry or an inherited value below this path; some may hold nothing any more.
     /// A seek for each child, whatever stands below it.
@@ -96,11 +131,13 @@ public struct TreeView {
     /// Visits children in key order or backwards, with their values, until the body returns false. Reads only what it
     /// visits: a seek and a scan for each child.
     ///
-    /// - `lower`: first key that may be visited.
-    /// - `upper`: last key that may be visited.
+    /// - Parameters:
+    ///   - lower: first key that may be visited.
+    ///   - upper: last key that may be visited.
+    ///   - limit: what happens to a child that is too large.
     public func children(
         of path: Path, from lower: Key? = nil, through upper: Key? = nil, descending: Bool = false,
-        _ body: (Key, Value) throws -> Bool
+        limit: ChildLimit = .none, _ body: (Key, Value) throws -> Bool
     ) throws {
         let base = try base(at: path)
         let parent = PathKey(path)
@@ -123,9 +160,27 @@ public struct TreeView {
             if inherited.last == candidate { inherited.removeLast() }
             guard let candidatePath = path.appending(candidate) else { return }
             if descending { end = PathKey(candidatePath) } else { first = PathKey(candidatePath).subtreeEnd }
-            let value = try child(candidate, of: path, base: base)
+            let value = try limited(candidate, of: path, base: base, limit)
             if !value.isNull, try !body(candidate, value) { return }
         }
+    }
+
+    private func limited(_ key: Key, of path: Path, base: Base, _ limit: ChildLimit) throws -> Value {
+        switch limit {
+        case .none: return try child(key, of: path, base: base, sizeMax: .max)
+        case .refuse(let sizeMax): return try child(key, of: path, base: base, sizeMax: sizeMax)
+        case .abridge(let sizeMax):
+            do {
+                let value = try child(key, of: path, base: base, sizeMax: sizeMax)
+                if value.approximateSize <= sizeMax { return value }
+            } catch ReadError.tooLarge {}
+            return try abridged(key, of: path, sizeMax: sizeMax)
+        }
+    }
+
+    /// One child as ``children(of:from:through:descending:limit:_:)`` gives it.
+    func child(_ key: Key, of path: Path, limit: ChildLimit) throws -> Value {
+        try limited(key, of: path, base: base(at: path), limit)
     }
 
     private func nextKey(in lower: PathKey, _ upper: PathKey, depth: Int, descending: Bool) throws -> Key? {
@@ -139,6 +194,15 @@ public struct TreeView {
     }
 }
 
+/// How much of a child is read. Others decide how large a child becomes, so a reader of many has to decide what one may cost.
+public enum ChildLimit: Sendable, Equatable {
+    case none
+    /// A larger one throws ``ReadError/tooLarge``.
+    case refuse(sizeMax: Int)
+    /// Of a larger one only those of its children are read that fit.
+    case abridge(sizeMax: Int)
+}
+
 /// Why a read was refused.
 public enum ReadError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The value is larger than the caller takes; a query reads a window of it.
@@ -148,13 +212,22 @@ public enum ReadError: Error, Equatable, Sendable, CustomStringConvertible {
 }
 
 extension Value {
-    /// Bytes of keys and strings, a word for everything else: what a value costs, roughly.
+    /// Bytes the value takes as JSON, at most; in every other form it takes less.
     public var approximateSize: Int {
         switch self {
-        case .string(let string): string.utf8.count + 8
+        case .string(let string): Value.quotedSize(string)
         case .object(let object):
-            object.children.reduce(8) { $0 + $1.key.text.utf8.count + $1.value.approximateSize }
-        case .null, .bool, .integer, .double: 8
+            object.children.reduce(2) { $0 + Value.quotedSize($1.key.text) + 2 + $1.value.approximateSize }
+        case .null, .bool: 5
+        case .integer: 17
+        case .double: 24
+        }
+    }
+
+    /// Control characters grow to six bytes as JSON: somebody else's string must not become larger than it looks.
+    private static func quotedSize(_ text: String) -> Int {
+        text.utf8.reduce(2) { size, byte in
+            size + (byte < 0x20 ? 6 : byte == 0x22 || byte == 0x5C ? 2 : 1)
         }
     }
 

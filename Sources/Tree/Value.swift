@@ -83,7 +83,7 @@ public enum Value: Sendable, Hashable {
         case (.bool(let x), .bool(let y)): x == y
         case (.integer(let x), .integer(let y)): x == y
         case (.double(let x), .double(let y)): x == y
-        case (.string(let x), .string(let y)): x.utf8.elementsEqual(y.utf8)
+        case (.string(let x), .string(let y)): x.hasSameBytes(as: y)
         case (.object(let x), .object(let y)): x == y
         default: false
         }
@@ -95,7 +95,7 @@ public enum Value: Sendable, Hashable {
         case .bool(let value): hasher.combine(value)
         case .integer(let value): hasher.combine(value)
         case .double(let value): hasher.combine(value)
-        case .string(let value): for byte in value.utf8 { hasher.combine(byte) }
+        case .string(let value): value.hashBytes(into: &hasher)
         case .object(let value): hasher.combine(value)
         }
     }
@@ -118,18 +118,26 @@ public struct ObjectValue: Sendable, Hashable {
     public init() { children = [] }
 
     /// Children from pairs in any order: nulls and empty objects are left out; of two equal keys the later one counts.
-    public init(_ pairs: some Sequence<(Key, Value)>) {
-        // Sorted once: one insertion a child would be quadratic, and pairs come from outside.
-        let sorted = pairs.enumerated().sorted { a, b in
-            a.element.0 < b.element.0 || (a.element.0 == b.element.0 && a.offset < b.offset)
-        }
+    public init(_ pairs: [(Key, Value)]) {
         children = []
-        children.reserveCapacity(sorted.count)
-        for (_, (key, value)) in sorted {
+        children.reserveCapacity(pairs.count)
+        // Sorted once: one insertion a child would be quadratic, and pairs come from outside.
+        for index in ObjectValue.sortedIndices(pairs) {
+            let (key, value) = pairs[index]
             if children.last?.key == key { children.removeLast() }
             if case .object(let object) = value, object.isEmpty { continue }
             if !value.isNull { children.append(Child(key: key, value: value)) }
         }
+    }
+
+    /// Of equal keys in the order given. Most objects are small or sorted already: then nothing is moved.
+    private static func sortedIndices(_ pairs: [(Key, Value)]) -> [Int] {
+        var indices = Array(pairs.indices)
+        let isSorted = indices.dropFirst().allSatisfy { !(pairs[$0].0 < pairs[$0 - 1].0) }
+        if !isSorted {
+            indices.sort { a, b in pairs[a].0 < pairs[b].0 || (a < b && pairs[a].0 == pairs[b].0) }
+        }
+        return indices
     }
 
     public var isEmpty: Bool { children.isEmpty }

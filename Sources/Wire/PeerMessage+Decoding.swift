@@ -7,9 +7,11 @@ extension PeerMessage {
     public static func decode(_ bytes: [UInt8]) throws(WireError) -> PeerMessage? {
         var reader = MessageReader(CBORReader(bytes))
         do {
-            guard try reader.cbor.array() >= 1 else { throw WireError.malformed }
+            let count = try reader.cbor.array()
+            guard count >= 1 else { throw WireError.malformed }
             let tag = try reader.cbor.unsigned()
-            guard let message = try reader.message(tag) else { return nil }
+            guard let fieldCount = Tag.fieldCounts[tag] else { return nil }
+            guard count == fieldCount + 1, let message = try reader.message(tag) else { throw WireError.malformed }
             try reader.cbor.expectEnd()
             return message
         } catch let error as WireError {
@@ -24,6 +26,8 @@ extension PeerMessage {
 
 private struct MessageReader {
     var cbor: CBORReader
+    /// Entries that may still follow: a repeated path is a byte on the wire and a kilobyte in memory.
+    var leavesLeft = Bundle.countMax
 
     init(_ cbor: CBORReader) { self.cbor = cbor }
 
@@ -38,7 +42,9 @@ private struct MessageReader {
                 try cbor.null()
                 return .list(bucket, after: nil)
             }
-            return .list(bucket, after: try references().first)
+            let after = try references()
+            guard after.count == 1 else { throw WireError.malformed }
+            return .list(bucket, after: after[0])
         case Tag.ids: return .ids(try bucket(), try references(), more: try cbor.bool())
         case Tag.want: return .want(try references())
         case Tag.bundles: return .bundles(try list(max: PeerMessage.referencesMax) { try $0.bundle() })
@@ -122,7 +128,8 @@ private struct MessageReader {
     }
 
     private mutating func differences() throws -> [ChildDifference] {
-        try list(max: 1 << 16) { reader in
+        var left = PeerMessage.referencesMax
+        return try list(max: 1 << 16) { reader in
             try reader.cbor.array(of: 3)
             let index = try reader.cbor.unsigned()
             let count = try reader.count()
@@ -130,7 +137,10 @@ private struct MessageReader {
                 try reader.cbor.null()
                 return ChildDifference(index: index, count: count, references: nil)
             }
-            return ChildDifference(index: index, count: count, references: try reader.references())
+            let references = try reader.references()
+            guard references.count <= left else { throw WireError.tooMany }
+            left -= references.count
+            return ChildDifference(index: index, count: count, references: references)
         }
     }
 
@@ -170,7 +180,8 @@ private struct MessageReader {
             packed = packed.dropFirst(32)
         }
         var previous: [Key] = []
-        let leaves = try list(max: Bundle.countMax) { try $0.leaf(author, &previous) }
+        let leaves = try list(max: leavesLeft) { try $0.leaf(author, &previous) }
+        leavesLeft -= leaves.count
         return Bundle(author: author, count: count, signature: signature, leaves: leaves, omitted: omitted)
     }
 
@@ -189,9 +200,16 @@ private struct MessageReader {
         guard let path = Path(keys) else { throw WireError.malformed }
         previous = keys
         let hlc = try hlc()
-        let value = try Value(from: &cbor)
+        let value = try value(max: Entry.sizeMax)
         return Bundle.Leaf(
             index: index, entry: try Entry(path: path, hlc: hlc, author: author, value: value, kind: kind))
+    }
+
+    /// A value whose bytes are counted before anything is made of them.
+    private mutating func value(max: Int) throws -> Value {
+        var ahead = cbor
+        guard try ahead.skip().count <= max else { throw WireError.tooMany }
+        return try Value(from: &cbor)
     }
 
     private mutating func soft() throws -> SoftRecord {
@@ -208,6 +226,6 @@ private struct MessageReader {
         guard let path = Path(keys) else { throw WireError.malformed }
         return SoftRecord(
             author: author, instance: instance, path: path, hlc: try hlc(), ttlMs: try cbor.unsigned(),
-            value: try Value(from: &cbor), signature: try signature())
+            value: try value(max: SoftRecord.valueBytesMax), signature: try signature())
     }
 }

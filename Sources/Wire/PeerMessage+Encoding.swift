@@ -20,6 +20,12 @@ enum Tag {
     static let verified: UInt64 = 15
     static let notice: UInt64 = 16
     static let goodbye: UInt64 = 17
+
+    /// Fields after the tag; a message with more or fewer is none of this version.
+    static let fieldCounts: [UInt64: Int] = [
+        hello: 2, compare: 2, differ: 2, list: 2, ids: 3, want: 1, bundles: 1, gone: 1, have: 1, soft: 1, peers: 2,
+        ping: 1, pong: 1, verify: 1, verified: 4, notice: 1, goodbye: 1,
+    ]
 }
 
 extension PeerMessage {
@@ -200,9 +206,9 @@ extension CBORWriter {
 extension Bundle {
     /// Bytes the bundle takes in a message, roughly: enough to fill messages to their bound.
     public var approximateWireSize: Int {
-        leaves.reduce(120 + omitted.count * 32) { size, leaf in
-            size + 30 + leaf.entry.path.keys.reduce(0) { $0 + $1.text.utf8.count + 2 }
-                + leaf.entry.value.approximateSize
-        }
+        leaves.reduce(120 + omitted.count * 32) { $0 + Bundle.approximateWireSize($1.entry) }
     }
+
+    /// The part that one entry takes.
+    public static func approximateWireSize(_ entry: Entry) -> Int { entry.encoded.count + 16 }
 }

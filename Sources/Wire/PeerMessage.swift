@@ -40,6 +40,8 @@ public enum PeerMessage: Sendable, Equatable {
     public static let referencesMax = 4096
     /// Bytes of bundles in one message, unless a single entry is larger.
     public static let bundleBytesMax = 64 * 1024
+    /// Bytes of one bundle that its author pushes whole, so that an update arrives in one step; a message is at most 4 MiB.
+    public static let pushBytesMax = 3 << 20
     /// Connected peers and addresses named in one message.
     public static let peersMax = 512
     /// Bytes of a notice or a reason.
@@ -119,6 +121,8 @@ public struct PeerAddress: Sendable, Hashable {
 public struct SoftRecord: Sendable, Hashable {
     /// A record's life may be at most this long.
     public static let ttlMsMax: UInt64 = 10 * 60 * 1000
+    /// Bytes of a record's value as CBOR: every node keeps it in memory for everybody.
+    public static let valueBytesMax = 1024
 
     public let author: Bytes32
     /// The author's instance nonce: a restarted program is another instance.

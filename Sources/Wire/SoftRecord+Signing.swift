@@ -19,6 +19,9 @@ extension SoftRecord {
         guard ttlMs <= SoftRecord.ttlMsMax, Ownership.softDenial(path: path, author: author) == nil else {
             return false
         }
+        var writer = CBORWriter()
+        value.encode(to: &writer)
+        guard writer.bytes.count <= SoftRecord.valueBytesMax else { return false }
         let message = SoftRecord.message(workspace, author, instance, path, hlc, ttlMs, value)
         return Ed25519.verify(signature, message, by: author)
     }

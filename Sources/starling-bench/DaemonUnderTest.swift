@@ -77,6 +77,15 @@ final class DaemonUnderTest {
         throw BenchError.unexpected("two daemons did not connect within 10 s; see \(home)/starlingd.log")
     }
 
+    /// Nanoseconds that its main thread, which does all the work, has run so far (proc(5), schedstat).
+    func cpuNs() throws(BenchError) -> Int64 {
+        let text = try ProcFile.text("/proc/\(process)/schedstat")
+        guard let ns = text.split(separator: " ").first.flatMap({ Int64($0) }) else {
+            throw .unexpected("the kernel does not tell how long a process has run")
+        }
+        return ns
+    }
+
     /// Ends it: first asked, then, after a while, killed.
     func end() {
         guard !hasEnded else { return }

@@ -39,6 +39,7 @@ struct LatencyBench {
         var warmUp = Times()
         try round(sender, receiver, bare, honest, &warmUp)
         var times = Times()
+        let cpuBefore = (try a.cpuNs(), try b.cpuNs())
         let start = limit_now_ns()
         while true {
             try round(sender, receiver, bare, honest, &times)
@@ -50,6 +51,17 @@ struct LatencyBench {
             }
         }
         tell(times, report)
+        let sent = Int64(times.event.ns.count + times.answer.ns.count + times.burst.ns.count * Self.block)
+        tell("sender", (try a.cpuNs() - cpuBefore.0) / sent, report)
+        tell("receiver", (try b.cpuNs() - cpuBefore.1) / sent, report)
+    }
+
+    /// Of all figures the one that other programs on the machine disturb least.
+    private func tell(_ side: String, _ cpuNs: Int64, _ report: Report) {
+        report.add(
+            Figure(
+                key: "latency.cpu.\(side)", name: "processor time a message, \(side)", value: Double(cpuNs) / 1000,
+                unit: .microseconds))
     }
 
     private func round(

@@ -1,5 +1,4 @@
 internal import ControlAPI
-internal import Glibc
 
 /// What an idle daemon holds in memory.
 struct MemoryBench {
@@ -52,26 +51,11 @@ struct MemoryBench {
         report.add(
             Figure(
                 key: "memory.\(key).rss", name: name + ", VmRSS",
-                value: try Self.megabytes("VmRSS", "/proc/\(process)/status"), unit: .megabytes,
+                value: try ProcFile.megabytes("VmRSS", "/proc/\(process)/status"), unit: .megabytes,
                 aim: .atMost(Self.aimMB)))
         report.add(
             Figure(
                 key: "memory.\(key).pss", name: name + ", PSS",
-                value: try Self.megabytes("Pss", "/proc/\(process)/smaps_rollup"), unit: .megabytes))
-    }
-
-    /// A line like `VmRSS:   12345 kB` of a file below /proc (proc(5)). "kB" means 1,024 bytes there; megabytes are 2^20.
-    private static func megabytes(_ name: String, _ path: String) throws(BenchError) -> Double {
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw .current("opening \(path)") }
-        defer { close(descriptor) }
-        var bytes = [UInt8](repeating: 0, count: 64 << 10)
-        let size = bytes.count
-        let count = unsafe bytes.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, size) }
-        for line in String(decoding: bytes.prefix(max(0, count)), as: UTF8.self).split(separator: "\n") {
-            let words = line.split { $0 == " " || $0 == "\t" }
-            if words.first == "\(name):", words.count > 1, let kib = Double(words[1]) { return kib / 1024 }
-        }
-        throw .unexpected("\(path) does not tell \(name)")
+                value: try ProcFile.megabytes("Pss", "/proc/\(process)/smaps_rollup"), unit: .megabytes))
     }
 }

@@ -79,6 +79,18 @@ struct ChatModelTests {
         #expect(model.delete("k1").isEmpty)
     }
 
+    /// A deleted message lets an older one into the daemon's window; it is no news.
+    @Test func whatComesIntoTheWindowFromBeforeIsNotShown() {
+        var model = model()
+        _ = model.join(Self.general)
+        for number in 100..<(100 + ChatModel.backlog) { _ = model.take(message("k\(number)", "x")) }
+        _ = model.ready()
+        #expect(model.take(message("k099", "old")).isEmpty)
+        #expect(!model.take(message("k115b", "late")).isEmpty)
+        var short = joined()
+        #expect(!short.take(message("a", "late")).isEmpty, "the window was not full")
+    }
+
     @Test func answersQuote() {
         var model = joined()
         var row = message("k1", "yes", from: Self.me)

@@ -60,7 +60,8 @@ struct KillTests {
         var keys: [String] = []
         var before: [String] = []
         while true {
-            let rows = try await machine.spawn("starling", ["read", "general", "-n", "5000", "--json"] + before).finish()
+            let rows = try await machine.spawn("starling", ["read", "general", "-n", "5000", "--json"] + before)
+                .finish()
             guard rows.status == 0 else { throw LabError(rows.err) }
             let page = try rows.out.split(separator: "\n").compactMap { try JSON.parse(String($0))["key"]?.string }
             guard let first = page.first else { return keys }

@@ -15,7 +15,9 @@ struct NeighboursTests {
         for machine in [ann, bob, eve] { try await machine.ready() }
         try await meet(ann, bob, eve, within: .seconds(5) - (ContinuousClock.now - begin))
 
-        let readers = [try bob.follow("read", "#general", "-f", "--json"), try eve.follow("read", "general", "-f", "--json")]
+        let readers = [
+            try bob.follow("read", "#general", "-f", "--json"), try eve.follow("read", "general", "-f", "--json"),
+        ]
         let general = try #require(try await ann.row("channels")["key"]?.string)
         let watcher = try eve.follow("tree", "watch", "channels/\(general)/messages", "--json")
         try await watcher.nextRow { $0["event"] == "value" }

@@ -29,7 +29,8 @@ struct RPCTests {
         (#"{"jsonrpc":"2.0","method":"m"}"#, ""),
         (#"[{"jsonrpc":"2.0","method":"m"},{"jsonrpc":"2.0","method":"n"}]"#, ""),
         (
-            #"[{"jsonrpc":"2.0","method":"m","id":1},{"jsonrpc":"2.0","method":"n"},{"jsonrpc":"2.0","method":"o","id":2}]"#,
+            #"[{"jsonrpc":"2.0","method":"m","id":1},{"jsonrpc":"2.0","method":"n"},"#
+                + #"{"jsonrpc":"2.0","method":"o","id":2}]"#,
             #"[{"jsonrpc":"2.0","id":1,"result":"m"},{"jsonrpc":"2.0","id":2,"result":"o"}]"#
         ),
     ]

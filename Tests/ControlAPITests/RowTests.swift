@@ -8,7 +8,8 @@ struct RowTests {
             key: "k", channel: "c", senderId: "u", senderName: "alice", text: "hi", createdAt: 5, verified: true)
         #expect(
             plain.json.description
-                == #"{"key":"k","in":"c","senderId":"u","senderName":"alice","text":"hi","createdAt":5,"verified":true}"#
+                == #"{"key":"k","in":"c","senderId":"u","senderName":"alice","text":"hi","createdAt":5,"#
+                + #""verified":true}"#
         )
         let full = MessageRow(
             key: "k", channel: "c", senderId: "u", senderName: "n", text: nil, createdAt: 5, verified: false,

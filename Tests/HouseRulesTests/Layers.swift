@@ -30,8 +30,8 @@ enum Layers {
         let isPublic: Bool
     }
 
-    static func imports(in source: String) -> [Import] {
-        SwiftCode(source).text.split(separator: "\n").compactMap { line in
+    static func imports(in code: String) -> [Import] {
+        code.split(separator: "\n").compactMap { line in
             var words = line.split(separator: " ").filter { !$0.hasPrefix("@") }
             let access = ["public", "package", "internal", "fileprivate", "private"]
             let isPublic = words.first == "public" || words.first == "package"
@@ -44,14 +44,14 @@ enum Layers {
     }
 
     /// What is wrong with the imports of one file.
-    static func violations(path: String, text: String, declared: [String: Set<String>]) -> [String] {
-        let parts = path.split(separator: "/").map(String.init)
-        guard parts.count > 2 else { return [] }
-        let target = parts[1]
-        let isTest = parts[0] == "Tests"
+    static func violations(_ file: Repository.File, _ manifest: Manifest) -> [String] {
+        let path = file.path
+        guard let target = manifest.target(of: path) else { return [] }
+        let declared = manifest.dependencies
+        let isTest = path.hasPrefix("Tests/")
         let own = Set(order).union(notShipped).union(declared.keys)
         var found: [String] = []
-        for item in imports(in: text) {
+        for item in imports(in: file.code) {
             let module = item.module.replacing("_", with: "-")
             if !own.contains(module) && !own.contains(item.module) {
                 let known = isTest ? toolchainForTests : toolchain

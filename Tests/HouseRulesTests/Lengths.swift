@@ -6,13 +6,14 @@ enum Lengths {
     /// Files that are one thing and longer; each with its reason.
     static let longFiles: [String: String] = [:]
 
-    static func violations(path: String, text: String) -> [String] {
+    static func violations(_ file: Repository.File) -> [String] {
         var found: [String] = []
-        let count = text.utf8.count { $0 == UInt8(ascii: "\n") }
+        let path = file.path
+        let count = file.text.utf8.count { $0 == UInt8(ascii: "\n") }
         if count > fileLinesMax, longFiles[path] == nil {
             found.append("\(path): \(count) lines; is it one thing?")
         }
-        for function in functions(in: SwiftCode(text).text) where function.lines > functionLinesMax {
+        for function in functions(in: file.code) where function.lines > functionLinesMax {
             found.append("\(path):\(function.start): a function of \(function.lines) lines")
         }
         return found

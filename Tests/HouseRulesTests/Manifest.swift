@@ -4,6 +4,8 @@ import Foundation
 struct Manifest {
     private(set) var order: [String] = []
     private(set) var dependencies: [String: Set<String>] = [:]
+    /// Targets by the folder their sources are in, where that is not below `Sources` or `Tests` and of the same name.
+    private(set) var folders: [String: String] = [:]
 
     init(_ text: String) {
         let pattern = #"\.(systemLibrary|target|executableTarget|testTarget)\(\s*name:\s*"([^"]+)""#
@@ -14,8 +16,22 @@ struct Manifest {
             }
             let name = String(text[word])
             order.append(name)
-            dependencies[name] = Self.dependencies(in: Self.untilClosed(text[head.upperBound...]))
+            let rest = Self.untilClosed(text[head.upperBound...])
+            dependencies[name] = Self.dependencies(in: rest)
+            if let folder = Self.folder(in: rest) { folders[folder] = name }
         }
+    }
+
+    /// `Tests/TreeTests/Path/A.swift` → `TreeTests`; nil for a file that belongs to no folder of a target.
+    func target(of path: String) -> String? {
+        let parts = path.split(separator: "/")
+        guard parts.count > 2 else { return nil }
+        return folders["\(parts[0])/\(parts[1])"] ?? String(parts[1])
+    }
+
+    private static func folder(in text: Substring) -> String? {
+        guard let start = text.range(of: "path: \"") else { return nil }
+        return String(text[start.upperBound...].prefix { $0 != "\"" })
     }
 
     /// Up to the parenthesis that closes one opened before.

@@ -6,14 +6,16 @@ struct Repository: Sendable {
         /// From the top of the repository, with `/`.
         let path: String
         let text: String
+        /// Swift with comments and the contents of strings blanked; empty for other files.
+        let code: String
+
+        init(path: String, text: String) {
+            self.path = path
+            self.text = text
+            code = path.hasSuffix(".swift") ? SwiftCode(text).text : ""
+        }
 
         var isSwift: Bool { path.hasSuffix(".swift") }
-
-        /// `Sources/Tree/Path.swift` → `Tree`; for tests the folder below `Tests`.
-        var target: String {
-            let parts = path.split(separator: "/")
-            return parts.count > 2 ? String(parts[1]) : ""
-        }
     }
 
     static let shared = Repository(top: URL(filePath: #filePath).appending(path: "../../..").standardizedFileURL)

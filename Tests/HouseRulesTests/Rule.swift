@@ -24,15 +24,10 @@ struct Rule: Sendable, CustomTestStringConvertible {
     var testDescription: String { name }
 
     /// `path:line: rule` for each offence.
-    func violations(path: String, text: String) -> [String] {
+    func violations(_ file: Repository.File) -> [String] {
+        let path = file.path
         guard applies(path) else { return [] }
-        let searched: String
-        switch place {
-        case .code:
-            guard path.hasSuffix(".swift") else { return [] }
-            searched = SwiftCode(text).text
-        case .everything: searched = text
-        }
+        let searched = place == .code ? file.code : file.text
         guard let expression = try? NSRegularExpression(pattern: pattern, options: .anchorsMatchLines) else {
             return ["\(name): the pattern does not compile"]
         }

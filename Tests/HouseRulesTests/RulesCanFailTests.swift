@@ -4,16 +4,16 @@ import Testing
 @Suite struct RulesCanFailTests {
     @Test(arguments: Rule.all) func ruleFindsItsOffenceAndNothingElse(_ rule: Rule) {
         for path in ["Sources/Tree/A.swift", "Tests/TreeTests/A.swift"] where rule.applies(path) {
-            let offences = rule.violations(path: path, text: "let before = 1\n" + rule.offence)
+            let offences = rule.violations(file(path, "let before = 1\n" + rule.offence))
             #expect(offences == ["\(path):2: \(rule.name)"])
-            #expect(rule.violations(path: path, text: rule.innocent) == [])
+            #expect(rule.violations(file(path, rule.innocent)) == [])
         }
         #expect(rule.applies("Sources/Tree/A.swift") || rule.applies("Tests/TreeTests/A.swift"))
     }
 
     @Test func programsMayPrint() throws {
         let rule = try #require(Rule.all.first { $0.name.hasPrefix("print") })
-        #expect(rule.violations(path: "Sources/starling/A.swift", text: rule.offence) == [])
+        #expect(rule.violations(file("Sources/starling/A.swift", rule.offence)) == [])
     }
 
     static let sources: [(source: String, code: String)] = [
@@ -29,10 +29,15 @@ import Testing
         #expect(SwiftCode(pair.source).text == pair.code)
     }
 
-    private static let declared: [String: Set<String>] = [
-        "Tree": ["CBOR", "Seal"], "Seal": ["CSodium"], "CBOR": ["Tree"], "Store": ["Simulation"],
-        "TreeTests": ["Tree"],
-    ]
+    private static let manifest = Manifest(
+        """
+        .target(name: "CBOR", dependencies: ["Tree"]), .target(name: "Seal", dependencies: ["CSodium"]),
+        .target(name: "Tree", dependencies: ["CBOR", "Seal"]), .target(name: "Store", dependencies: ["Simulation"]),
+        .testTarget(name: "TreeTests", dependencies: ["Tree"]),
+        .executableTarget(name: "tree-writer", dependencies: ["Tree"], path: "Tests/TreeWriter"),
+        """)
+
+    private func file(_ path: String, _ text: String) -> Repository.File { Repository.File(path: path, text: text) }
 
     static let offences: [(path: String, text: String, says: String)] = [
         ("Sources/CBOR/A.swift", "internal import Tree", "CBOR stands below Tree"),
@@ -42,16 +47,18 @@ import Testing
         ("Sources/Store/A.swift", "import Simulation", "Simulation is not shipped"),
         ("Tests/TreeTests/A.swift", "@testable import Seal", "does not declare that TreeTests depends on Seal"),
         ("Tests/TreeTests/A.swift", "import XCTest", "XCTest is no module"),
+        ("Tests/TreeWriter/A.swift", "import CBOR", "does not declare that tree-writer depends on CBOR"),
     ]
 
     @Test(arguments: offences) func wrongImportIsFound(_ offence: (path: String, text: String, says: String)) throws {
-        let found = Layers.violations(path: offence.path, text: offence.text, declared: Self.declared)
+        let found = Layers.violations(file(offence.path, offence.text), Self.manifest)
         #expect(found.contains { $0.contains(offence.says) }, "\(found)")
     }
 
     @Test func rightImportsPass() {
         let text = "public import CBOR\ninternal import Seal\nimport Glibc // import Foundation\nlet a = \"import b\""
-        #expect(Layers.violations(path: "Sources/Tree/A.swift", text: text, declared: Self.declared) == [])
+        #expect(Layers.violations(file("Sources/Tree/A.swift", text), Self.manifest) == [])
+        #expect(Layers.violations(file("Tests/TreeWriter/A.swift", "import Tree"), Self.manifest) == [])
     }
 
     @Test func manifestIsRead() {
@@ -76,11 +83,11 @@ import Testing
 
     @Test func longFilesAndFunctionsAreFound() {
         let long = String(repeating: "\n", count: Lengths.fileLinesMax + 1)
-        #expect(Lengths.violations(path: "a.swift", text: long).count == 1)
+        #expect(Lengths.violations(file("a.swift", long)).count == 1)
         let body = String(repeating: "if a { b() }\n", count: Lengths.functionLinesMax)
         let function = "struct A {\ninit(\na: Int\n) {\n\(body)}\nfunc c() {}\n}\n"
-        #expect(Lengths.violations(path: "a.swift", text: function) == ["a.swift:2: a function of 72 lines"])
-        #expect(Lengths.violations(path: "a.swift", text: "func d() {\n}\n") == [])
+        #expect(Lengths.violations(file("a.swift", function)) == ["a.swift:2: a function of 72 lines"])
+        #expect(Lengths.violations(file("a.swift", "func d() {\n}\n")) == [])
     }
 
     @Test func strangersAtTheTopAreFound() {

@@ -137,8 +137,8 @@ import Tree
 
     // MARK: Cost
 
-    /// Reading the last 50 of many messages costs what reading the last 50 of few does. All but the last hundred are rows
-    /// that no reader could make sense of: who touched one would fail.
+    /// Reading the last 50 of many messages costs what reading the last 50 of few does. All but the last hundred are
+    /// rows that no reader could make sense of: who touched one would fail.
     @Test func readingTheEndDoesNotReadTheRest() throws {
         func steps(_ count: Int) throws -> Int {
             let store = try DatabaseStore(path: folder.path("\(count).db"))
@@ -148,7 +148,7 @@ import Tree
                 INSERT INTO author(key) VALUES(zeroblob(32));
                 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(count))
                 INSERT INTO entry(path, hlc, author, id, kind, held, signature, value)
-                SELECT CAST(x'02' || 'channels' || x'00' || x'02' || 'c' || x'00' || x'02' || 'messages' || x'00' || x'02'
+                SELECT CAST(x'02' || 'channels' || x'0002' || 'c' || x'0002' || 'messages' || x'0002'
                     || printf('a%08d', i) || x'00' AS BLOB), i, 1, randomblob(32), 0, 0, zeroblob(64), x'FF' FROM n
                 """)
             try #require(try store.database.integer("SELECT count(*) FROM entry") == count)

@@ -20,6 +20,7 @@ import Tree
             #expect(try store.entry(at: PathKey(testPath("app"))) == nil)
             #expect(try store.value("app/a/x") == .double(1.5))
             #expect(try store.value("app/b") == .null, "an unknown kind is shown nowhere")
+            #expect(try store.unknownCount == 1)
         }
     }
 

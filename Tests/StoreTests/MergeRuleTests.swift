@@ -3,8 +3,8 @@ import Store
 import Testing
 import Tree
 
-/// The merge rule on the real code: whatever the order, repetition and route, replicas end equal, and equal to replaying
-/// all entries in stamp order.
+/// The merge rule on the real code: whatever the order, repetition and route, replicas end equal, and equal to
+/// replaying all entries in stamp order.
 @Suite struct MergeRuleTests {
     static let traceCount = 20_000
     static let traceCountInDatabase = 100

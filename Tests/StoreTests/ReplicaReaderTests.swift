@@ -79,6 +79,9 @@ import Tree
             #expect(try store.references(in: bucket, after: nil, limit: .max) == inside)
             #expect(try store.references(in: bucket, after: sorted[0], limit: .max) == inside.filter { sorted[0] < $0 })
             #expect(try store.references(in: bucket, after: sorted[99], limit: 5).isEmpty)
+            #expect(try store.references(in: .root, after: nil, limit: -1).isEmpty)
+            let nonce = [UInt8](repeating: 1, count: 65)
+            #expect(throws: StoreError.self) { try store.keyedDigest(nonce: nonce, of: .root) }
         }
     }
 

@@ -8,7 +8,7 @@ enum Chat {
     static func run(_ session: Session) throws {
         guard session.output.isTerminal, StandardInput.isTerminal else {
             throw session.invocation.usageError(
-                "the chat needs a terminal; without one use starling send '#general' TEXT and starling read '#general' -f"
+                "the chat needs a terminal; without one use: starling send '#general' TEXT, starling read '#general' -f"
             )
         }
         let places = try session.places
@@ -38,7 +38,7 @@ enum Chat {
         session.output.flush()
         let answer = readLine() ?? "n"
         guard answer.isEmpty || answer.lowercased().hasPrefix("y") else { return client }
-        try Daemon.stop(client)
+        try client.stopDaemon()
         return try Daemon.launch(places)
     }
 }

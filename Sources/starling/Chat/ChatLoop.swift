@@ -10,7 +10,6 @@ final class ChatLoop {
     private static let escapeMs: Int32 = 50
     /// Nobody waits longer for a line they have typed.
     static let callTimeoutMs = 5_000
-    private static let backlog: Int64 = 30
 
     let places: SocketPlaces
     let output: Output
@@ -200,7 +199,7 @@ final class ChatLoop {
     /// Shows another channel.
     func enter(_ client: ControlClient, _ channel: String) throws {
         let answer = try client.call(
-            "message.observe", ["in": .string(channel), "limitToLast": .int(Self.backlog)],
+            "message.observe", ["in": .string(channel), "limitToLast": .int(Int64(ChatModel.backlog))],
             timeoutMs: Self.callTimeoutMs)
         if let old = subscription {
             try client.call("tree.unobserve", ["subscription": old], timeoutMs: Self.callTimeoutMs)

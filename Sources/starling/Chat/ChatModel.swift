@@ -4,6 +4,8 @@ internal import ControlAPI
 struct ChatModel: Sendable {
     /// Messages remembered, to tell what changed in one that comes again.
     static let rememberedMax = 2_000
+    /// Messages shown of what was written before.
+    static let backlog = 30
 
     let uid: String
     let style: Style
@@ -17,6 +19,7 @@ struct ChatModel: Sendable {
     private var messages: [String: MessageRow] = [:]
     private var order: [String] = []
     private var isCatchingUp = false
+    private var window = MessageWindow(limit: ChatModel.backlog)
     private var lastDay: LocalTime?
     /// Days and times as the user's clock has them; a parameter for tests.
     private let time: @Sendable (Int64) -> LocalTime
@@ -46,6 +49,7 @@ struct ChatModel: Sendable {
     /// Goes to another channel, or comes back to the same after the connection was lost.
     mutating func join(_ key: String) -> [String] {
         isCatchingUp = true
+        window = MessageWindow(limit: Self.backlog)
         guard key != current else { return [] }
         current = key
         messages = [:]
@@ -104,6 +108,8 @@ struct ChatModel: Sendable {
     /// A message that is new, or comes again because something about it changed.
     mutating func take(_ row: MessageRow) -> [String] {
         guard row.channel == current else { return [] }
+        if isCatchingUp { window.add(row.key) }
+        guard !window.isRefill(row.key) else { return [] }
         if people[row.senderId] == nil { names.set(row.senderId, row.senderName) }
         guard let old = remember(row) else { return shown(row) }
         var lines: [String] = []
@@ -157,7 +163,10 @@ struct ChatModel: Sendable {
             lines += notice("↳ \(names.shown(answered.senderId)): \(excerpt(answered))")
         }
         var row = row
-        if !mark.isEmpty { row.text = mark + (row.text ?? "") }
+        if !mark.isEmpty {
+            row.text = mark + (row.text ?? "")
+            row.reactions = []
+        }
         return lines + format.lines(row, time: at, name: names.shown(row.senderId), isOwn: row.senderId == uid)
     }
 

@@ -67,31 +67,8 @@ enum Daemon {
     }
 
     static func stop(_ session: Session) throws {
-        let answer = try stop(session.client())
+        let answer = try session.client().stopDaemon()
         session.print(answer) { session.output.line("starlingd has stopped") }
-    }
-
-    /// Stops the daemon and waits for its end.
-    @discardableResult
-    static func stop(_ client: ControlClient) throws -> JSON {
-        let answer = try client.call("node.stop")
-        guard try hasEnded(client) else {
-            throw ClientError.timedOut(doing: "starlingd is stopping still")
-        }
-        return answer
-    }
-
-    /// Waits up to 5 s for the daemon to close the connection, as it does when it ends.
-    private static func hasEnded(_ client: ControlClient) throws -> Bool {
-        var silences = 0
-        while silences < 50 {
-            do throws(ClientError) {
-                if try client.nextEvent(timeoutMs: 100) == nil { silences += 1 }
-            } catch .closed {
-                return true
-            }
-        }
-        return false
     }
 
     static func run(_ session: Session) throws {

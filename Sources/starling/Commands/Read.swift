@@ -47,6 +47,7 @@ enum Read {
     ) throws {
         let client = try session.client()
         try client.call("message.observe", ["in": channel, "limitToLast": .int(Int64(max(1, number)))])
+        var window = MessageWindow(limit: max(1, number))
         var existing: [JSON]? = []
         while let event = try client.nextEvent(timeoutMs: nil) {
             switch event.name {
@@ -54,7 +55,9 @@ enum Read {
                 if number > 0 { printer.print(existing ?? []) }
                 existing = nil
             case "message":
-                guard let row = event.params["message"] else { continue }
+                guard let row = event.params["message"], let key = row["key"]?.string else { continue }
+                if existing != nil { window.add(key) }
+                guard !window.isRefill(key) else { continue }
                 if existing == nil { printer.print([row]) } else { existing?.append(row) }
             case "deleted" where existing == nil:
                 printer.print([deleted(event.params)])

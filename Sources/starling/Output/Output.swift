@@ -36,8 +36,8 @@ final class Output {
         self.text("\n")
     }
 
-    /// Adds JSON on a line of its own. What is not plainly visible stands as `\u` escapes: the same JSON, and a terminal
-    /// that shows it is safe.
+    /// Adds JSON on a line of its own. What is not plainly visible stands as `\u` escapes: the same JSON, and safe to
+    /// show.
     func json(_ value: JSON) {
         line(Escaper.escape(json: value.description))
     }

@@ -148,7 +148,8 @@ final class Machine: Sendable {
     func rows(_ words: String..., input: String = "") async throws -> [JSON] {
         let result = try await spawn("starling", words + ["--json"]).finish(input: input)
         guard result.status == 0 else {
-            throw LabError("\(name): starling \(words.joined(separator: " ")): exit code \(result.status) \(result.err)")
+            throw LabError(
+                "\(name): starling \(words.joined(separator: " ")): exit code \(result.status) \(result.err)")
         }
         return try result.out.split(separator: "\n").map { try JSON.parse(String($0)) }
     }

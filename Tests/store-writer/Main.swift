@@ -3,8 +3,8 @@ import Seal
 import Store
 import Tree
 
-/// Commits messages to a database for as long as it lives and writes each one's key to standard output once the store has
-/// returned: what a test kills at random moments.
+/// Commits messages to a database for as long as it lives and writes each one's key to standard output once the store
+/// has returned: what a test kills at random moments.
 ///
 /// Arguments: the database, and the number of this run, which keeps the keys of runs apart.
 @main

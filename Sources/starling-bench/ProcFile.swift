@@ -1,0 +1,26 @@
+internal import Glibc
+
+/// Files of the kernel, below /proc (proc(5)).
+enum ProcFile {
+    /// Longer than any that is read here.
+    private static let sizeMax = 64 << 10
+
+    static func text(_ path: String) throws(BenchError) -> String {
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw .current("opening \(path)") }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: sizeMax)
+        let count = unsafe bytes.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }
+        guard count > 0 else { throw .current("reading \(path)") }
+        return String(decoding: bytes.prefix(count), as: UTF8.self)
+    }
+
+    /// A line like `VmRSS:   12345 kB`. "kB" means 1,024 bytes there; megabytes are 2^20.
+    static func megabytes(_ name: String, _ path: String) throws(BenchError) -> Double {
+        for line in try text(path).split(separator: "\n") {
+            let words = line.split { $0 == " " || $0 == "\t" }
+            if words.first == "\(name):", words.count > 1, let kib = Double(words[1]) { return kib / 1024 }
+        }
+        throw .unexpected("\(path) does not tell \(name)")
+    }
+}

@@ -1,0 +1,124 @@
+import ControlAPI
+import Foundation
+import Glibc
+@testable import Node
+import Testing
+import Tree
+
+extension NodeTests {
+    /// Clients that are too many, too slow or want too much.
+    @Suite struct ClientLimitTests {
+        /// A client that observes and never reads is dropped with a word, alone.
+        @Test func aClientThatNeverReadsIsDroppedAlone() async throws {
+            let node = try await TestNode("anna")
+            let (deaf, writer, reader) = (try node.client(), try node.client(), try node.client())
+            try deaf.call("tree.observe", ["path": "apps/x", "events": ["value"]])
+            try reader.call("tree.observe", ["path": "apps/x", "events": ["value"]])
+            let text = String(repeating: "z", count: 500_000)
+            for number in 0..<30 {
+                try writer.set("apps/x", .string("\(number)\(text)"))
+                try reader.event("value \(number)") { $0["value"]?.string?.hasPrefix("\(number)z") == true }
+            }
+            // It gets what waited for it, then the reason, then the end.
+            var last: JSON?
+            while let line = try deaf.line() { last = line }
+            #expect(last?["error"]?["data"]?["reason"]?.string == "quota")
+            #expect(try writer.call("node.status")["name"]?.string == "anna")
+        }
+
+        /// A client that asks and does not read has its requests wait, without an end of memory.
+        @Test func aClientThatAsksAndDoesNotReadWaits() async throws {
+            let node = try await TestNode("anna")
+            let client = try node.client()
+            try client.set("apps/x", .string(String(repeating: "z", count: 500_000)))
+            let request = RPCRequest(id: 1, method: "tree.get", params: ["path": "apps/x"]).line
+            var sent = 0
+            while sent < 100_000, client.offer(request) { sent += 1 }
+            #expect(sent < 100_000)
+            for _ in 0..<min(sent, 60) {
+                #expect(try client.answer()["result"]?["value"]?.string?.utf8.count == 500_000)
+            }
+        }
+
+        @Test func the65thClientIsRefusedWithWords() async throws {
+            let node = try await TestNode("anna")
+            var clients: [LineClient] = []
+            for _ in 0..<Node.sessionsMax { clients.append(try node.client()) }
+            let descriptor = try LineClient.connect(node.home.socketPath)
+            defer { close(descriptor) }
+            var bytes = [UInt8](repeating: 0, count: 1000)
+            let count = unsafe recv(descriptor, &bytes, bytes.count, 0)
+            let line = try JSON.parse(bytes.prefix(max(0, count)).dropLast())
+            #expect(line["error"]?["data"]?["reason"]?.string == "busy")
+            #expect(line["error"]?["message"]?.string?.contains("64") == true)
+            for client in clients { #expect(try client.call("tree.newKey")["key"] != nil) }
+            // When one goes, its place is free.
+            clients.removeLast().close()
+            let deadline = Deadline(afterMs: LineClient.timeoutMs)
+            var isIn = false
+            while !isIn, deadline.leftMs > 0 { isIn = (try? node.client().call("tree.newKey")) != nil }
+            #expect(isIn)
+        }
+
+        @Test func subscriptionsAreBounded() async throws {
+            let node = try await TestNode("anna")
+            let client = try node.client()
+            for _ in 0..<Node.subscriptionsMax {
+                try client.request("tree.observe", ["path": "apps", "events": ["value"]])
+            }
+            for _ in 0..<Node.subscriptionsMax { #expect(try client.answer()["result"] != nil) }
+            #expect(try client.refusal("tree.observe", ["path": "apps"]) == "quota")
+            try client.call("tree.unobserve", ["subscription": 1])
+            #expect(try client.refusal("tree.observe", ["path": "apps"]) == "none")
+            client.close()
+            let other = try node.client()
+            #expect(try other.refusal("tree.observe", ["path": "apps"]) == "none")
+        }
+
+        /// What is too large for a line is refused with words; the connection stays.
+        @Test func largeAnswersAreRefused() async throws {
+            let node = try await TestNode("anna")
+            let client = try node.client()
+            let text = String(repeating: "x", count: 1_000_000)
+            for number in 0..<4 { try client.set("apps/big/\(number)", .string(text)) }
+            // Escaped, one control character is six.
+            try client.set("apps/wild", .string(String(repeating: "\u{1}", count: 600_000)))
+            for method in ["tree.get", "tree.observe"] {
+                #expect(try client.refusal(method, ["path": "apps/big"]) == "too_large")
+                #expect(try client.refusal(method, ["path": "apps/wild"]) == "too_large")
+                #expect(try client.refusal(method, ["path": "apps", "query": ["orderBy": "x"]]) == "too_large")
+            }
+            let last: JSON = ["path": "apps/big", "query": ["limitToLast": 1]]
+            #expect(try client.call("tree.get", last)["value"]?["3"]?.string == text)
+            let shallow = try client.call("tree.get", ["path": "apps", "shallow": true])["value"]
+            #expect(shallow == ["big": true, "wild": true])
+            #expect(try client.refusal("tree.remove", ["path": "apps"]) == "none")
+            #expect(try client.value("apps") == .null)
+        }
+
+        /// Thousands of children make more bytes of events than of values.
+        @Test func anObservationOfTooMuchIsRefused() async throws {
+            let node = try await TestNode("anna")
+            let client = try node.client()
+            var members: [JSONObject.Member] = []
+            for number in 0..<45_000 { members.append(.init(key: "k\(number)", value: 1)) }
+            try client.set("apps/wide", .object(JSONObject(members: members)))
+            #expect(try client.refusal("tree.observe", ["path": "apps/wide"]) == "too_large")
+            #expect(try client.refusal("tree.observe", ["path": "apps/wide", "events": ["value"]]) == "none")
+        }
+
+        /// A window that grows too large ends its subscription with a reason; the others go on.
+        @Test func aWindowThatGrowsTooLargeEnds() async throws {
+            let node = try await TestNode("anna")
+            let client = try node.client()
+            let growing = try client.call("tree.observe", ["path": "apps/g", "events": ["child_added"]])["subscription"]
+            let small = try client.call("tree.observe", ["path": "apps/g/3", "events": ["value"]])["subscription"]
+            for number in 0..<4 {
+                try client.set("apps/g/\(number)", .string(String(repeating: "x", count: 1_000_000)))
+            }
+            let ended = try client.event("the end") { $0["event"]?.string == "ended" }
+            #expect(ended["subscription"] == growing && ended["reason"]?.string == "too_large")
+            try client.event("the other") { $0["subscription"] == small }
+        }
+    }
+}

@@ -1,0 +1,152 @@
+import ControlAPI
+import class Foundation.Thread
+@testable import Node
+import Seal
+import Testing
+import Tree
+import Wire
+
+extension NodeTests {
+    /// A member that sends far too much: the others go on, memory stays bounded.
+    @Suite struct FloodTests {
+        /// How long a client's request takes while a peer floods, at most.
+        private func slowestMs(_ client: LineClient, while flood: @escaping @Sendable () throws -> Void) throws
+            -> UInt64
+        {
+            let thread = Thread { try? flood() }
+            thread.stackSize = 4 << 20
+            thread.start()
+            var slowestNs: UInt64 = 0
+            while !thread.isFinished {
+                let start = Deadline.nowNs
+                _ = try client.call("tree.newKey")
+                slowestNs = max(slowestNs, Deadline.nowNs - start)
+            }
+            return slowestNs / 1_000_000
+        }
+
+        private final class Box: @unchecked Sendable {
+            let peer: HostilePeer
+            init(_ peer: HostilePeer) { self.peer = peer }
+        }
+
+        private func references(_ count: Int, _ seed: UInt64 = 0) -> [EntryReference] {
+            (0..<count).map {
+                EntryReference(hlc: HLC(ms: HostilePeer.nowMs - UInt64($0)), idPrefix: seed << 32 | UInt64($0))
+            }
+        }
+
+        private static let messages:
+            [(name: String, count: Int, make: @Sendable (Int, [EntryReference]) -> PeerMessage)] = [
+                ("offers", 40, { _, references in .have(references) }),
+                ("unasked lists", 60, { _, references in .ids(.root, references.sorted(), more: true) }),
+                ("comparisons", 1500, { _, _ in .compare(.root, []) }),
+                ("lists", 1500, { _, _ in .list(.root, after: nil) }),
+                ("pings", 3000, { _, _ in .ping(HostilePeer.emptyVitals) }),
+                (
+                    "addresses", 200,
+                    { number, _ in
+                        .peers(
+                            connected: [],
+                            addresses: (0..<300).map { host in
+                                PeerAddress(
+                                    node: Bytes32(repeating: UInt8(host % 200)),
+                                    address: "10.\(number % 250).\(host % 250).7:\(4000 + host)")
+                            })
+                    }
+                ),
+                ("refusals", 3000, { _, _ in .notice("no\u{1B}[31m\nnot so") }),
+            ]
+
+        @Test(arguments: messages.map(\.name))
+        func othersAreServedMeanwhile(name: String) async throws {
+            let node = try await TestNode("anna")
+            let client = try node.client()
+            for number in 0..<200 {
+                try client.request("message.send", ["to": "#general", "text": .string("\(number)")])
+            }
+            for _ in 0..<200 { _ = try client.answer() }
+            let flood = try #require(FloodTests.messages.first { $0.name == name })
+            let box = Box(try HostilePeer.greeted(node))
+            let references = references(4096)
+            let slowest = try slowestMs(client) {
+                for number in 0..<flood.count { try box.peer.send(flood.make(number, references)) }
+                try box.peer.synchronise()
+            }
+            #expect(slowest < 1000, "a request took \(slowest) ms")
+            #expect(node.log.utf8.count < 200_000)
+            try client.send(message: "afterwards")
+        }
+
+        /// A peer that claims to have ever more and never delivers is not asked without end.
+        @Test func offersThatAreNeverKeptAreBounded() async throws {
+            let node = try await TestNode("anna")
+            let peer = try HostilePeer.greeted(node)
+            var wanted = 0
+            for round in 0..<100 { try peer.send(.have(references(4096, UInt64(round + 1)))) }
+            try peer.send(.ping(HostilePeer.emptyVitals))
+            try peer.next("pong") { message in
+                if case .want(let references) = message { wanted += references.count }
+                if case .pong = message { return true }
+                return false
+            }
+            #expect(wanted <= 512)
+        }
+
+        /// An answer that leads nowhere ends the link, instead of the two asking each other for ever.
+        @Test func aListThatDoesNotRiseEndsTheLink() async throws {
+            let node = try await TestNode("anna")
+            let peer = try HostilePeer(node)
+            let vitals = Vitals(
+                clockMs: HostilePeer.nowMs, isSynchronised: false, highWater: HLC(ms: HostilePeer.nowMs),
+                root: DigestPrefix(count: 5000, sum: 7))
+            try peer.send(.hello(vitals, peers: []))
+            try peer.next("the comparison") { if case .compare(.root, _) = $0 { true } else { false } }
+            let child = TimeBucket(level: 1, containing: HLC(ms: HostilePeer.nowMs))
+            try peer.send(.differ(.root, [ChildDifference(index: child.index, count: 900, references: nil)]))
+            try peer.next("the list") { $0 == .list(child, after: nil) }
+            let some = references(100, 5).sorted()
+            try peer.send(.ids(child, some, more: true))
+            try peer.next("the rest of the list") { message in
+                if case .want(let wanted) = message { try? peer.send(.gone(wanted)) }
+                return message == .list(child, after: some.last)
+            }
+            try peer.send(.ids(child, some, more: true))
+            try peer.waitForClose()
+        }
+
+        /// Wanting more than an honest peer ever wants ends the link; wanting what is not here is answered.
+        @Test func wantsAreBounded() async throws {
+            let node = try await TestNode("anna")
+            let peer = try HostilePeer.greeted(node)
+            let some = references(100)
+            try peer.send(.want(some))
+            try peer.next("the answer") { $0 == .gone(some) }
+            for round in 0..<3 { try peer.send(.want(references(4096, UInt64(round)))) }
+            try peer.waitForClose()
+        }
+
+        /// A bundle of a few bytes that would be large in memory is refused.
+        @Test func bundlesThatUnfoldAreRefused() async throws {
+            let node = try await TestNode("anna")
+            let key = SigningKey()
+            let peer = try HostilePeer.greeted(node, key: key)
+            let signature = try #require(Signature([UInt8](repeating: 1, count: 64)))
+            let long = "apps/" + String(repeating: "x", count: 700)
+            var bundles: [Bundle] = []
+            for number in 0..<(Bundle.countMax + 1) {
+                let entry = try Entry(
+                    path: try Path(parsing: long), hlc: HLC(ms: HostilePeer.nowMs + UInt64(number)),
+                    author: key.publicKey,
+                    value: .bool(true))
+                bundles.append(
+                    Bundle(
+                        author: key.publicKey, count: 1, signature: signature,
+                        leaves: [Bundle.Leaf(index: 0, entry: entry)], omitted: []))
+            }
+            try peer.send(.bundles(bundles))
+            try peer.waitForClose()
+            #expect(try node.client().status()["entries"]?.int == 1)
+        }
+    }
+}

@@ -1,0 +1,154 @@
+import Glibc
+import Node
+import Seal
+import Tree
+import Wire
+
+/// The other side of a link, after a genuine handshake free to send anything.
+final class HostilePeer {
+    let key: SigningKey
+    /// The node at the other end.
+    private(set) var peer: Bytes32 = .zero
+    private let socket: RawTCP
+    private var sealer: FrameSealer?
+    private var opener: FrameOpener?
+    private var received: [PeerMessage] = []
+
+    /// Dials and shakes hands.
+    init(
+        _ node: TestNode, key: SigningKey = SigningKey(), instance: UInt64 = SecureRandom.uint64(),
+        networkKey: Bytes32 = Workspace.open.networkKey, payload: [UInt8]? = nil
+    ) throws {
+        self.key = key
+        socket = try RawTCP(port: node.port)
+        var initiator = LinkInitiator(
+            psk: LinkKey.psk(networkKey: networkKey), workspace: Workspace.open.id, identity: key,
+            payload: payload ?? LinkPayload(instance: instance, port: 0).encoded)
+        try socket.send(initiator.start())
+        while sealer == nil {
+            guard let bytes = try socket.receive() else { throw TestFailure("closed during the handshake") }
+            let step = try initiator.receive(bytes)
+            switch consume step {
+            case .needMore: break
+            case .write(let answer): try socket.send(answer)
+            case .established(let answer, let session):
+                peer = session.peerIdentity
+                sealer = consume session.sealer
+                opener = consume session.opener
+                try socket.send(answer)
+            }
+        }
+    }
+
+    /// Dials, shakes hands and says hello, as a peer that has nothing.
+    static func greeted(_ node: TestNode, key: SigningKey = SigningKey()) throws -> HostilePeer {
+        let peer = try HostilePeer(node, key: key)
+        try peer.send(.hello(HostilePeer.emptyVitals, peers: []))
+        _ = try peer.next("hello") { if case .hello = $0 { true } else { false } }
+        return peer
+    }
+
+    /// Of a node that has nothing and whose clock is right.
+    static var emptyVitals: Vitals {
+        Vitals(
+            clockMs: nowMs, isSynchronised: false, highWater: .zero, root: DigestPrefix(count: 0, sum: 0))
+    }
+
+    static var nowMs: UInt64 {
+        var now = timespec()
+        unsafe clock_gettime(CLOCK_REALTIME, &now)
+        return UInt64(now.tv_sec) * 1000 + UInt64(now.tv_nsec) / 1_000_000
+    }
+
+    func send(_ message: PeerMessage) throws { try send(plaintext: message.encoded) }
+
+    /// Seals any bytes as a message.
+    func send(plaintext bytes: [UInt8]) throws {
+        guard let frames = try sealer?.seal(bytes) else { throw TestFailure("no link") }
+        try socket.send(frames)
+    }
+
+    /// The next message that fits; those before it are dropped.
+    @discardableResult
+    func next(
+        _ what: String, timeoutMs: UInt64 = LineClient.timeoutMs, where fits: (PeerMessage) -> Bool
+    ) throws -> PeerMessage {
+        let deadline = Deadline(afterMs: timeoutMs)
+        while true {
+            while !received.isEmpty {
+                let message = received.removeFirst()
+                if fits(message) { return message }
+            }
+            guard let bytes = try socket.receive(deadline) else { throw TestFailure("closed before \(what)") }
+            for message in try opener?.receive(bytes) ?? [] {
+                if let message = try PeerMessage.decode(message) { received.append(message) }
+            }
+        }
+    }
+
+    /// Waits for the node to close the link.
+    func waitForClose() throws {
+        let deadline = Deadline(afterMs: LineClient.timeoutMs)
+        while try socket.receive(deadline) != nil {}
+    }
+
+    /// Sends a ping and waits for its answer: everything sent before has been looked at then.
+    func synchronise() throws {
+        try send(.ping(HostilePeer.emptyVitals))
+        try next("pong") { if case .pong = $0 { true } else { false } }
+    }
+
+    func close() { socket.close() }
+}
+
+/// A TCP connection to this machine, without any protocol.
+final class RawTCP {
+    private let descriptor: Int32
+
+    init(port: UInt16) throws {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        let result = unsafe withUnsafePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard descriptor >= 0, result == 0 else { throw TestFailure("cannot connect to port \(port): \(errno)") }
+        var one: Int32 = 1
+        _ = unsafe setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, 4)
+    }
+
+    deinit { _ = Glibc.close(descriptor) }
+
+    func close() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+
+    func send(_ bytes: [UInt8], _ deadline: Deadline = Deadline(afterMs: LineClient.timeoutMs)) throws {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = unsafe rest.withUnsafeBytes {
+                unsafe Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
+            }
+            if count > 0 {
+                rest = rest.dropFirst(count)
+            } else if errno == EAGAIN {
+                try deadline.wait(for: POLLOUT, on: descriptor, "sending to a peer port")
+            } else {
+                throw TestFailure("cannot send: \(errno)")
+            }
+        }
+    }
+
+    /// Sends as much as is taken; whether the connection is still open does not matter.
+    func trySend(_ bytes: [UInt8]) { try? send(bytes, Deadline(afterMs: 2000)) }
+
+    /// What arrives; nil when the other side has closed.
+    func receive(_ deadline: Deadline = Deadline(afterMs: LineClient.timeoutMs)) throws -> [UInt8]? {
+        try deadline.wait(for: POLLIN, on: descriptor, "waiting for a peer")
+        var chunk = [UInt8](repeating: 0, count: 256 << 10)
+        let count = unsafe chunk.withUnsafeMutableBytes { unsafe recv(descriptor, $0.baseAddress, $0.count, 0) }
+        return count > 0 ? Array(chunk.prefix(count)) : nil
+    }
+}
