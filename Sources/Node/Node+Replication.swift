@@ -98,8 +98,13 @@ extension Node {
     func observe(_ result: CommitResult) {
         guard !result.applied.isEmpty else { return }
         for entry in result.applied { clock.observe(entry.hlc) }
-        forgetNames(result.applied)
-        notifyObservers(result.applied.map(\.path))
+        changed(result.applied)
+    }
+
+    /// What follows from entries that became live, whoever wrote them.
+    private func changed(_ applied: [Entry]) {
+        forgetNames(applied)
+        notifyObservers(applied.map(\.path))
     }
 
     /// Writes values of this node: one bundle, one transaction, all or nothing.
@@ -136,7 +141,7 @@ extension Node {
         do {
             let result = try store.commit([bundle], heldAfter: HLC(ms: HLC.msMax))
             isDiskFull = false
-            notifyObservers(result.applied.map(\.path))
+            changed(result.applied)
         } catch {
             report(error, "storing a write")
             throw Node.rpcError(error)
