@@ -15,7 +15,7 @@ public struct MessageRow: Sendable, Equatable {
     /// Key of the channel.
     public var channel: String
     public var senderId: String
-    /// What the sender calls themselves now. Names are not unique: compare `senderId`.
+    /// What the sender was called when writing it. Names are not unique: compare `senderId`.
     public var senderName: String
     /// Nil for a message without text.
     public var text: String?

@@ -134,9 +134,11 @@ extension Node {
         let text = try params.string("name")
         let name = try channelName(parsing: text)
         do {
+            // Also one that was renamed since: opening it by its old name must not rename it back for everybody.
             let existing = try resolveChannel("#" + name.text)
-            if existing.note == nil, let row = try channelRow(existing.key), try channelName(existing.key) != nil {
-                return row.json
+            if try channelName(existing.key) != nil, case .object(var row)? = try channelRow(existing.key)?.json {
+                row.append("note", ifPresent: existing.note.map(JSON.string))
+                return .object(row)
             }
         } catch let error as RPCError where error.reason == .notFound {}
         guard let cid = name.key(workspace: workspace.id), let path = ChatPath.channel(cid),

@@ -34,21 +34,21 @@ extension Node {
     }
 
     /// The channel and path of a message, found by its key alone.
-    func message(_ text: String) throws -> (channel: Key, path: Path) {
-        var found: [(Key, Path)] = []
+    func message(_ text: String) throws -> Path {
+        var found: [Path] = []
         for container in try store.containers(ofMessage: text) {
             guard let key = Key(text), container.depth == 2, let path = ChatPath.message(container.keys[1], key) else {
                 continue
             }
-            found.append((container.keys[1], path))
+            found.append(path)
         }
         guard found.count <= 1 else {
             throw RPCError(reason: .ambiguousName, message: "two channels have a message \(text)")
         }
-        guard let (channel, path) = found.first else {
+        guard let path = found.first else {
             throw RPCError(reason: .notFound, message: "there is no message \(text)")
         }
-        return (channel, path)
+        return path
     }
 
     func messageEdit(_ params: Fields) throws -> JSON {
@@ -57,32 +57,30 @@ extension Node {
         guard text.utf8.count <= Message.textMax else {
             throw RPCError(reason: .tooLarge, message: "a message has at most \(Message.textMax) bytes")
         }
-        let (channel, path) = try message(try params.string("key"))
+        let path = try message(try params.string("key"))
         guard let textPath = path.appending("text"), let editedPath = path.appending("editedAt") else { return [:] }
         let hlc = try tick()
         try write([(textPath, .string(text)), (editedPath, .number(Int64(clamping: hlc.ms)))], at: hlc)
-        return Node.messageAnswer(path, channel)
+        return Node.keyAnswer(path)
     }
 
-    private static func messageAnswer(_ path: Path, _ channel: Key) -> JSON {
-        ["key": .string(path.last?.text ?? ""), "in": .string(channel.text)]
-    }
+    private static func keyAnswer(_ path: Path) -> JSON { ["key": .string(path.last?.text ?? "")] }
 
     func messageDelete(_ params: Fields) throws -> JSON {
-        let (channel, path) = try message(try params.string("key"))
+        let path = try message(try params.string("key"))
         try write([(path, .null)])
-        return Node.messageAnswer(path, channel)
+        return Node.keyAnswer(path)
     }
 
     func messageReact(_ params: Fields) throws -> JSON {
-        let (channel, path) = try message(try params.string("key"))
+        let path = try message(try params.string("key"))
         let text = try params.string("emoji")
         guard let emoji = Key(text), let place = ChatPath.reaction(path, uid, emoji) else {
             throw RPCError(reason: .invalidPath, message: "\(PathError.invalidKey(text))")
         }
         let removes = try params.optionalBool("remove") ?? false
         try write(at: place, removes ? .null : .bool(true))
-        return Node.messageAnswer(path, channel)
+        return Node.keyAnswer(path)
     }
 
     func messageList(_ params: Fields) throws -> JSON {

@@ -118,7 +118,6 @@ extension Node {
         do {
             let result = try store.commit([bundle], heldAfter: HLC(ms: HLC.msMax))
             isDiskFull = false
-            forgetNames(result.applied)
             notifyObservers(result.applied.map(\.path))
         } catch {
             report(error, "storing a write")

@@ -54,9 +54,12 @@ final class Session {
         return try StandardInput.text(sizeMax: LineSplitter.lineMax)
     }
 
-    /// Prints the daemon's answer as JSON, or else something for a person.
+    /// Prints the daemon's answer as JSON, or else something for a person, with the daemon's word about it if there is
+    /// one.
     func print(_ answer: JSON, human: () throws -> Void) rethrows {
-        if json { output.json(answer) } else { try human() }
+        guard !json else { return output.json(answer) }
+        try human()
+        if let note = answer["note"]?.string { Output.complain("note: \(note)") }
     }
 
     /// Prints rows as JSON, or else something for a person.

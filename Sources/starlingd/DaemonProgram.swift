@@ -44,7 +44,8 @@ enum DaemonProgram {
             }
             return 0
         } catch let error as UsageError {
-            write("starlingd: \(error)\nTry: starlingd --help\n", STDERR_FILENO)
+            // On one line: whoever started it in the background is told the last line of the log.
+            write("starlingd: \(error); see starlingd --help\n", STDERR_FILENO)
             return 2
         } catch {
             write("starlingd: \(error)\n", STDERR_FILENO)

@@ -7,9 +7,10 @@ import Testing
 /// A person's machine: its daemon and the commands that talk to it, all of them the real programs.
 final class Machine: Sendable {
     let name: String
-    /// What `STARLING_HOME` is; nil for the usual places, which every lab host has of its own.
+    /// The folder that goes with it; nil on a lab host, which has its own.
     let home: String?
     private let host: LabHost?
+    private let environment: [String: String]
     private let running = Mutex<LabProcess?>(nil)
 
     /// On a host of a lab, with nothing configured but the name.
@@ -17,20 +18,37 @@ final class Machine: Sendable {
         self.name = name
         self.host = host
         home = nil
+        environment = [:]
     }
 
-    /// On this machine, in a folder that goes with it.
-    init(_ name: String) throws {
+    /// On this machine, in a folder that goes with it; `variables` makes the programs find it.
+    init(_ name: String, variables: (String) -> [String: String] = { ["STARLING_HOME": $0] }) throws {
         self.name = name
         host = nil
         var template = Array("/tmp/starling-XXXXXX".utf8CString)
         guard let made = unsafe mkdtemp(&template) else { throw LabError("mkdtemp: error \(errno)") }
-        home = unsafe String(cString: made)
+        let folder = unsafe String(cString: made)
+        home = folder
+        environment = variables(folder)
     }
 
     deinit {
         running.withLock { $0?.kill(SIGKILL) }
-        if let home { try? FileManager.default.removeItem(atPath: home) }
+        guard let home else { return }
+        // Daemons in the background that a test has left behind.
+        for id in Self.daemons(of: home) { kill(id, SIGKILL) }
+        try? FileManager.default.removeItem(atPath: home)
+    }
+
+    /// Processes of `starlingd` that have this folder in their environment.
+    static func daemons(of home: String) -> [pid_t] {
+        let all = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+        return all.compactMap { pid_t($0) }.filter { id in
+            guard let name = try? String(contentsOfFile: "/proc/\(id)/comm", encoding: .utf8), name == "starlingd\n",
+                let environment = FileManager.default.contents(atPath: "/proc/\(id)/environ")
+            else { return false }
+            return environment.split(separator: 0).contains { String(decoding: $0, as: UTF8.self).contains("=\(home)") }
+        }
     }
 
     // MARK: The daemon
@@ -55,7 +73,7 @@ final class Machine: Sendable {
         try await ready()
     }
 
-    /// Starts the daemon with these arguments and does not wait.
+    /// Starts the daemon with these arguments alone and does not wait.
     @discardableResult
     func launch(_ arguments: [String]) throws -> LabProcess {
         let daemon = try spawn("starlingd", arguments)
@@ -114,8 +132,7 @@ final class Machine: Sendable {
 
     /// Starts any program on the machine.
     func spawn(_ words: [String], environment: [String: String] = [:]) throws -> LabProcess {
-        var environment = environment
-        if let home, environment["STARLING_HOME"] == nil { environment["STARLING_HOME"] = home }
+        let environment = self.environment.merging(environment) { $1 }
         if let host { return try host.spawn(words, environment: environment) }
         return try LabProcess(words, environment: environment)
     }
