@@ -149,12 +149,14 @@ struct FieldsTests {
         let pushed = try await ann.row("tree", "push", "apps/list", "\"first\"")
         #expect(try fields(pushed) == ["key"])
         let second = try await ann.row("tree", "push", "apps/list", input: "2")
-        #expect(try await ann.row("tree", "get", "apps/list", "--order-by-value", "--limit-to-first", "1") == [
-            second["key"]?.string ?? "": 2,
-        ])
-        #expect(try await ann.row("tree", "get", "apps/list", "--equal-to", "\"first\"", "--order-by-value") == [
-            pushed["key"]?.string ?? "": "first",
-        ])
+        #expect(
+            try await ann.row("tree", "get", "apps/list", "--order-by-value", "--limit-to-first", "1") == [
+                second["key"]?.string ?? "": 2
+            ])
+        #expect(
+            try await ann.row("tree", "get", "apps/list", "--equal-to", "\"first\"", "--order-by-value") == [
+                pushed["key"]?.string ?? "": "first"
+            ])
         #expect(try await ann.row("tree", "remove", "apps/list") == [:])
         #expect(try await ann.row("tree", "get", "apps/list") == .null)
 
