@@ -171,6 +171,18 @@ int64_t limit_chain_send(struct limit_chain *chain, int count) {
     return limit_now_ns() - start;
 }
 
+static int64_t cpu_ns(pid_t child) {
+    clockid_t clock;
+    struct timespec time;
+    if (clock_getcpuclockid(child, &clock) || clock_gettime(clock, &time) < 0) return -1;
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+int64_t limit_chain_cpu_ns(const struct limit_chain *chain) {
+    int64_t a = cpu_ns(chain->a), b = cpu_ns(chain->b);
+    return a < 0 || b < 0 ? -1 : a + b;
+}
+
 static void end(pid_t child) {
     if (child <= 0) return;
     kill(child, SIGKILL);

@@ -24,7 +24,7 @@ static int prepare(posix_spawnattr_t *attributes, posix_spawn_file_actions_t *ac
     return error;
 }
 
-int starling_spawn(const char *path, char *const argv[], int stdout_fd, int stderr_fd, pid_t *pid) {
+int starling_spawn(const char *path, char *const argv[], int stdout_fd, int stderr_fd, int32_t *pid) {
     posix_spawnattr_t attributes;
     posix_spawn_file_actions_t actions;
     int error = posix_spawnattr_init(&attributes);

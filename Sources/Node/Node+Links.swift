@@ -85,7 +85,8 @@ extension Node {
         step(.drained(id))
     }
 
-    /// The kernel may have taken everything at once; then nothing else will say so.
+    /// The kernel may have taken everything at once; then nothing else will say so. In a turn of its own, so that chat gets
+    /// its turn between two parts of a long answer.
     func awaitDrain(_ id: LinkID) {
         guard let link = links[id] else { return }
         link.awaitsDrain = true

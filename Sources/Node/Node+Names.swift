@@ -19,13 +19,12 @@ extension Node {
         storedNames[author] = name
     }
 
-    /// Forgets what these entries may have changed.
-    func forgetNames(_ applied: [Entry]) {
-        for entry in applied {
-            let keys = entry.path.keys
-            switch keys.first?.text {
+    /// Forgets what writes at these paths may have changed.
+    func forgetNames(_ changed: [Path]) {
+        for path in changed {
+            switch path.keys.first?.text {
             case "channels"?:
-                let isMessage = keys.count > 3 && keys[2].text == "messages"
+                let isMessage = path.depth > 3 && path.keys[2].text == "messages"
                 if !isMessage { certifiedChannels = [:] }
             case "users"?: storedNames = [:]
             default: break

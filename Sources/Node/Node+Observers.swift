@@ -66,8 +66,9 @@ extension Node {
                 ]))
     }
 
-    /// Tells observers what changed at these paths.
+    /// Tells observers what changed at these paths, whoever wrote there. Names that this node remembers go first.
     func notifyObservers(_ changed: [Path]) {
+        forgetNames(changed)
         guard !subscriptions.isEmpty else { return }
         var channels: Set<Key> = []
         var people: Set<String> = []

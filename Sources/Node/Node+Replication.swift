@@ -23,19 +23,6 @@ extension Node {
             index += 1
         }
         scheduleStep()
-        resumeServing()
-    }
-
-    /// A link that took everything at once never reports that it has drained: it is told so from here, in a turn of its
-    /// own, so that chat gets its turn between two parts of a long answer.
-    private func resumeServing() {
-        let ready = served.filter { links[$0]?.socket.queuedBytes == 0 }
-        served = []
-        for id in ready {
-            loop.execute {
-                self.assumeIsolated { if $0.links[id] != nil { $0.step(.drained(id)) } }
-            }
-        }
     }
 
     private func perform(_ effect: Replicator.Effect, _ events: inout [Replicator.Event]) {
@@ -57,10 +44,6 @@ extension Node {
 
     private func send(_ message: PeerMessage, to id: LinkID) {
         guard let link = links[id] else { return }
-        switch message {
-        case .bundles, .gone: served.insert(id)
-        default: break
-        }
         do throws(LinkError) {
             try link.send(message)
         } catch {
@@ -98,13 +81,7 @@ extension Node {
     func observe(_ result: CommitResult) {
         guard !result.applied.isEmpty else { return }
         for entry in result.applied { clock.observe(entry.hlc) }
-        changed(result.applied)
-    }
-
-    /// What follows from entries that became live, whoever wrote them.
-    private func changed(_ applied: [Entry]) {
-        forgetNames(applied)
-        notifyObservers(applied.map(\.path))
+        notifyObservers(result.applied.map(\.path))
     }
 
     /// Writes values of this node: one bundle, one transaction, all or nothing.
@@ -141,7 +118,7 @@ extension Node {
         do {
             let result = try store.commit([bundle], heldAfter: HLC(ms: HLC.msMax))
             isDiskFull = false
-            changed(result.applied)
+            notifyObservers(result.applied.map(\.path))
         } catch {
             report(error, "storing a write")
             throw Node.rpcError(error)
@@ -151,6 +128,8 @@ extension Node {
 
     /// The next time for a write of this node.
     func tick() throws(RPCError) -> HLC {
+        // A message ends the typing that was said before it, on every node, so it must be the later of the two.
+        clock.pass(replicator.softTime)
         guard let hlc = clock.tick(workspaceMs: replicator.workspaceMs(moment)) else {
             throw RPCError(reason: .busy, message: "more than 64,000 writes a second; try again in a moment")
         }

@@ -26,6 +26,8 @@ public actor Node {
     private var lock: FileLock.Held?
     let store: DatabaseStore
     var clock: HybridClock
+    var isClockSynchronised = starling_clock_is_synchronised() == 1
+    var clockCheckedMs = EventLoop.monotonicMs()
     var replicator: Replicator
     var stepTimer: (timer: LoopTimer, atMs: UInt64)?
     /// After an error of the store the machine's timers wait until then.
@@ -36,8 +38,6 @@ public actor Node {
     var listener: StreamListener?
     var links: [LinkID: PeerLink] = [:]
     var nextLink = 0
-    /// Links that got entries in the current step.
-    var served: Set<LinkID> = []
     var dialer = Dialer()
     var dialTimer: (timer: LoopTimer, atMs: UInt64)?
     var named: [HostPort] = []
@@ -145,10 +145,17 @@ public actor Node {
     }
 
     var moment: Moment {
-        Moment(
-            monotonicMs: EventLoop.monotonicMs(), wallMs: WallClock.milliseconds(),
-            isSynchronised: starling_clock_is_synchronised() == 1)
+        let now = EventLoop.monotonicMs()
+        // Unlike the clocks it takes a system call, and it hardly ever changes.
+        if now &- clockCheckedMs >= Node.clockCheckMs {
+            isClockSynchronised = starling_clock_is_synchronised() == 1
+            clockCheckedMs = now
+        }
+        return Moment(monotonicMs: now, wallMs: WallClock.milliseconds(), isSynchronised: isClockSynchronised)
     }
+
+    /// How old the kernel's word on its clock may be.
+    static let clockCheckMs: UInt64 = 1000
 
     /// The TCP port that peers connect to.
     public var port: UInt16 { listener?.port ?? 0 }

@@ -181,6 +181,9 @@ public struct Replicator: Sendable {
     /// Takes the first reading of the own clock, before any event.
     public mutating func start(_ moment: Moment) { refreshClock(moment) }
 
+    /// The time of the soft state that this node published last.
+    public var softTime: HLC { softClock }
+
     /// Workspace time now.
     public mutating func workspaceMs(_ moment: Moment) -> UInt64 {
         clock.workspaceMs(ownClockMs: moment.wallMs, nowMs: moment.monotonicMs)

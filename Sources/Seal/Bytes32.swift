@@ -23,6 +23,19 @@ public struct Bytes32: Sendable, Hashable, Comparable {
     @inlinable
     public init?(_ bytes: some Collection<UInt8>) {
         guard bytes.count == 32 else { return nil }
+        // Arrays and slices lie in one piece.
+        let whole = bytes.withContiguousStorageIfAvailable { buffer in
+            let memory = UnsafeRawBufferPointer(buffer)
+            return unsafe Memory(
+                memory.loadUnaligned(fromByteOffset: 0, as: UInt64.self),
+                memory.loadUnaligned(fromByteOffset: 8, as: UInt64.self),
+                memory.loadUnaligned(fromByteOffset: 16, as: UInt64.self),
+                memory.loadUnaligned(fromByteOffset: 24, as: UInt64.self))
+        }
+        if let whole {
+            self.init(memory: whole)
+            return
+        }
         var iterator = bytes.makeIterator()
         func word() -> UInt64? {
             var word: UInt64 = 0

@@ -1,9 +1,10 @@
 /// An Ed25519 signature: 64 bytes, not checked until `Ed25519.verify`.
 public struct Signature: Sendable, Hashable {
-    private let first: Bytes32
-    private let second: Bytes32
+    @usableFromInline let first: Bytes32
+    @usableFromInline let second: Bytes32
 
     /// Nil unless there are exactly 64 bytes.
+    @inlinable
     public init?(_ bytes: some Collection<UInt8>) {
         guard bytes.count == 64, let first = Bytes32(bytes.prefix(32)), let second = Bytes32(bytes.dropFirst(32)) else {
             return nil

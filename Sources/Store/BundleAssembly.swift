@@ -9,8 +9,8 @@ extension Tables {
     /// Bytes that reading one leaf of a bundle for its proofs counts as.
     private static var leafBytes: Int { 32 }
 
-    /// The named entries as signed bundles with their proofs, and the references that are not here, until entries and the
-    /// bundles that have to be read for their proofs make `bytesMax`.
+    /// The named entries as signed bundles with their proofs, and the references that are not here, until entries and
+    /// the bundles that have to be read for their proofs make `bytesMax`.
     func assemble(
         _ references: [EntryReference], bytesMax: Int
     ) throws -> (bundles: [Bundle], gone: [EntryReference], taken: Int) {
@@ -22,7 +22,7 @@ extension Tables {
         var bytes = 0
         var taken = 0
         for reference in references {
-            guard bytes < bytesMax else { break }
+            guard bytes < bytesMax || taken == 0 else { break }
             taken += 1
             guard seen.insert(reference).inserted else { continue }
             let stored = try stored(reference)

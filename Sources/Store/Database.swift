@@ -48,8 +48,8 @@ final class Database {
 
     /// Power loss may lose the last commits (`synchronous=NORMAL`), the death of the process none.
     ///
-    /// - Parameter isNew: nothing is in the file yet, so nothing waits for the disk before ``finishCreation()``: all that a
-    ///   power loss can damage until then is an empty database.
+    /// - Parameter isNew: nothing is in the file yet, so nothing waits for the disk before ``finishCreation()``: all
+    ///   that a power loss can damage until then is an empty database.
     func configure(isNew: Bool) throws {
         try execute("PRAGMA synchronous=\(isNew ? "OFF" : "NORMAL")")
         try execute("PRAGMA journal_mode=WAL")

@@ -6,9 +6,11 @@ extension DatabaseStore: Tables {
     // MARK: Entries
 
     func live(at path: PathKey) throws -> Record? {
-        try statements.recordAtPath.first(.blob(path.bytes)) { row in
-            let bundle = try bundle(of: row, 5)
-            return Record(row: row.integer(0), path: path, stamp: try stamp(row), bundle: bundle)
+        try unlessVacant(path) {
+            try statements.recordAtPath.first(.blob(path.bytes)) { row in
+                let bundle = try bundle(of: row, 5)
+                return Record(row: row.integer(0), path: path, stamp: try stamp(row), bundle: bundle)
+            }
         }
     }
 
@@ -32,6 +34,7 @@ extension DatabaseStore: Tables {
     }
 
     func insert(_ entry: Entry, path: PathKey, held: Bool, proof: Proof) throws {
+        if !held { occupy(path) }
         var writer = CBORWriter(reserving: entry.encoded.count)
         entry.value.encode(to: &writer)
         let bundle: SQLValue
@@ -62,7 +65,10 @@ extension DatabaseStore: Tables {
         return held.sorted { $0.record.stamp < $1.record.stamp }
     }
 
-    func makeLive(_ record: Record) throws { try statements.makeLive.run(.integer(record.row)) }
+    func makeLive(_ record: Record) throws {
+        occupy(record.path)
+        try statements.makeLive.run(.integer(record.row))
+    }
 
     // MARK: Digests
 

@@ -9,6 +9,8 @@ public import Tree
 public final class DatabaseStore: NodeStore {
     /// Authors and containers whose row numbers are remembered.
     static let cachedNamesMax = 4096
+    /// Paths without a live entry that are remembered.
+    static let cachedVacanciesMax = 256
     /// Buckets whose digest is remembered: new entries change the same four again and again.
     static let cachedDigestsMax = 64
 
@@ -18,6 +20,9 @@ public final class DatabaseStore: NodeStore {
     var authors = NameCache<Bytes32>(countMax: DatabaseStore.cachedNamesMax)
     var containers = NameCache<PathKey>(countMax: DatabaseStore.cachedNamesMax)
     var digests: [TimeBucket: BucketDigest] = [:]
+    /// Paths at which nothing is live. Whoever reads or writes a message asks for all paths above it, and there hardly
+    /// ever is an entry.
+    private var vacant: Set<PathKey> = []
     /// The arrival number given out last.
     var arrival: Int64 = 0
     private var scans = 0
@@ -36,7 +41,11 @@ public final class DatabaseStore: NodeStore {
     }
 
     /// Writes the log back into the file and closes it. Every later call throws.
-    public func close() { database.close() }
+    public func close() {
+        digests = [:]
+        vacant = []
+        database.close()
+    }
 
     func transaction<Result>(_ body: () throws -> Result) throws -> Result {
         precondition(scans == 0, "a store was written to while it was scanned")
@@ -48,6 +57,7 @@ public final class DatabaseStore: NodeStore {
             authors.removeAll()
             containers.removeAll()
             digests = [:]
+            vacant = []
             arrival = before
             throw error
         }
@@ -86,8 +96,20 @@ public final class DatabaseStore: NodeStore {
     // MARK: EntryReader
 
     public func entry(at path: PathKey) throws -> Entry? {
-        try statements.entryAtPath.first(.blob(path.bytes)) { try entry($0) }
+        try unlessVacant(path) { try statements.entryAtPath.first(.blob(path.bytes)) { try entry($0) } }
     }
+
+    /// Looks at a path, unless it is known that nothing is live there.
+    func unlessVacant<Found>(_ path: PathKey, _ look: () throws -> Found?) rethrows -> Found? {
+        guard !vacant.contains(path) else { return nil }
+        if let found = try look() { return found }
+        if vacant.count >= Self.cachedVacanciesMax { vacant = [] }
+        vacant.insert(path)
+        return nil
+    }
+
+    /// An entry becomes live at a path.
+    func occupy(_ path: PathKey) { vacant.remove(path) }
 
     public func scan(
         from lower: PathKey, to upper: PathKey, descending: Bool, _ body: (Entry) throws -> Bool

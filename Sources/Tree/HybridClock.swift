@@ -65,6 +65,9 @@ public struct HybridClock: Sendable {
         return candidate
     }
 
+    /// Makes the next tick later than a time that this node has given to something else.
+    public mutating func pass(_ hlc: HLC) { last = max(last, hlc) }
+
     /// Takes over the time of an entry that was applied and came from elsewhere. Those of this node's own writes are taken
     /// over as they are given out; counting them here would let a burst pull itself along.
     public mutating func observe(_ hlc: HLC) {

@@ -36,7 +36,8 @@ public enum Ownership {
         }
     }
 
-    private static let reserved: Set<String> = ["users", "channels", "dms", "rooms", "presence", "retention", "apps"]
+    private static let conversations: Set<String> = ["channels", "dms", "rooms"]
+    private static let reserved: Set<String> = ["users", "channels", "dms", "rooms", "presence", "retention"]
 
     private struct Content {
         let author: Bytes32
@@ -57,10 +58,19 @@ public enum Ownership {
     private static func denial(_ keys: [Key], _ value: Value, _ content: Content) -> Denial? {
         if let denial = row(keys, content) { return denial }
         guard keys.count < namedDepthMax, let object = value.object else { return nil }
-        for child in object.children {
+        for child in object.children where hasOwnRow(child.key, below: keys) {
             if let denial = denial(keys + [child.key], child.value, content) { return denial }
         }
         return nil
+    }
+
+    /// Whether a row may say something else of a child than of its parent. Inside a message only reactions have a row of
+    /// their own; that its fields belong to its author was established with the message, once.
+    private static func hasOwnRow(_ child: Key, below parent: [Key]) -> Bool {
+        guard parent.count >= 4, parent[2].text == "messages", conversations.contains(parent[0].text) else {
+            return true
+        }
+        return (parent.count == 4 ? child : parent[4]).text == "reactions"
     }
 
     private static func engineDenial(_ key: Key, _ entry: Entry) -> Denial? {

@@ -39,7 +39,7 @@ struct LatencyBench {
         var warmUp = Times()
         try round(sender, receiver, bare, honest, &warmUp)
         var times = Times()
-        let cpuBefore = (try a.cpuNs(), try b.cpuNs())
+        let cpuBefore = (a: try a.cpuNs(), b: try b.cpuNs(), honest: try honest.cpuNs())
         let start = limit_now_ns()
         while true {
             try round(sender, receiver, bare, honest, &times)
@@ -52,16 +52,19 @@ struct LatencyBench {
         }
         tell(times, report)
         let sent = Int64(times.event.ns.count + times.answer.ns.count + times.burst.ns.count * Self.block)
-        tell("sender", (try a.cpuNs() - cpuBefore.0) / sent, report)
-        tell("receiver", (try b.cpuNs() - cpuBefore.1) / sent, report)
+        let (ofA, ofB) = ((try a.cpuNs() - cpuBefore.a) / sent, (try b.cpuNs() - cpuBefore.b) / sent)
+        let relayed = Int64(times.honest.ns.count + times.honestBurst.ns.count * Self.block)
+        tell("sender", ofA, nil, report)
+        tell("receiver", ofB, nil, report)
+        tell("both", ofA + ofB, (try honest.cpuNs() - cpuBefore.honest) / relayed, report)
     }
 
-    /// Of all figures the one that other programs on the machine disturb least.
-    private func tell(_ side: String, _ cpuNs: Int64, _ report: Report) {
+    /// Of all figures the ones that other programs on the machine disturb least.
+    private func tell(_ side: String, _ cpuNs: Int64, _ limitNs: Int64?, _ report: Report) {
         report.add(
             Figure(
                 key: "latency.cpu.\(side)", name: "processor time a message, \(side)", value: Double(cpuNs) / 1000,
-                unit: .microseconds))
+                unit: .microseconds, limit: limitNs.map { Double($0) / 1000 }))
     }
 
     private func round(

@@ -66,6 +66,13 @@ final class LimitChain {
         guard ns > 0 else { throw .unexpected("the limit's chain broke") }
         return ns
     }
+
+    /// Processor time of both relays so far.
+    func cpuNs() throws(BenchError) -> Int64 {
+        let ns = unsafe limit_chain_cpu_ns(chain)
+        guard ns >= 0 else { throw .unexpected("the limit's processor time cannot be told") }
+        return ns
+    }
 }
 
 /// Times of one kind.

@@ -4,7 +4,7 @@ import Testing
 /// A pattern that must not occur.
 struct Rule: Sendable, CustomTestStringConvertible {
     /// What the pattern is looked for in.
-    enum Place: Sendable {
+    enum Place: Sendable, Equatable {
         /// Swift with comments and string contents blanked.
         case code
         /// Every byte of a file.
@@ -80,6 +80,12 @@ extension Rule {
             name: "a package host",
             pattern: #"(?i)\b(deb\.debian|pypi|pythonhosted|npmjs|crates|golang)\.(org|io|com)\b"#, place: .everything,
             offence: "curl py" + "pi.org/a", innocent: "swift.org/install"),
+        // Types a header defines become the module's that loads it first: files that import Glibc alone then compile or
+        // not, as chance has it.
+        Rule(
+            name: "a header of the C library in a C target's interface", pattern: #"^#include <(?!std)"#,
+            place: .everything, applies: { $0.hasPrefix("Sources/C") && $0.contains("/include/") },
+            offence: "#include <sys/types.h>", innocent: "#include <stdint.h>\n#include \"A.h\""),
         Rule(
             name: "a line over 120 characters", pattern: "^.{121,}$", place: .everything,
             applies: { $0.hasSuffix(".swift") || $0.hasPrefix(".ci/") || $0 == "Makefile" },

@@ -3,12 +3,13 @@ import Testing
 /// Each rule against something that breaks it: a rule that cannot fail is none.
 @Suite struct RulesCanFailTests {
     @Test(arguments: Rule.all) func ruleFindsItsOffenceAndNothingElse(_ rule: Rule) {
-        for path in ["Sources/Tree/A.swift", "Tests/TreeTests/A.swift"] where rule.applies(path) {
+        let paths = ["Sources/Tree/A.swift", "Tests/TreeTests/A.swift", "Sources/CPosix/include/A.h"]
+        #expect(paths.contains(where: rule.applies))
+        for path in paths where rule.applies(path) && (rule.place == .everything || path.hasSuffix(".swift")) {
             let offences = rule.violations(file(path, "let before = 1\n" + rule.offence))
             #expect(offences == ["\(path):2: \(rule.name)"])
             #expect(rule.violations(file(path, rule.innocent)) == [])
         }
-        #expect(rule.applies("Sources/Tree/A.swift") || rule.applies("Tests/TreeTests/A.swift"))
     }
 
     @Test func programsMayPrint() throws {

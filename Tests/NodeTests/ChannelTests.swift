@@ -105,21 +105,22 @@ extension NodeTests {
             let first = try client.send(message: "before")
             let general = try #require(try client.messages().first?["in"]?.string)
             let uid = UID.text(node.uid)
-            for _ in 0..<5 {
-                let key = try #require(try client.call("tree.newKey")["key"]?.string)
-                let text = String(repeating: "\u{1}", count: 600_000)
-                try client.set(
-                    "channels/\(general)/messages/\(key)",
-                    ["senderId": .string(uid), "text": .string(text), "createdAt": 1])
-            }
             for number in 0..<3 {
                 let emoji = String(repeating: "e", count: 400_000)
                 try client.set(
                     "channels/\(general)/messages/\(first)/reactions/\(uid)/x\(number)", ["a": .string(emoji)])
             }
+            #expect(try client.texts() == ["before"])
+            for size in [900_000] + [Int](repeating: 450_000, count: 8) {
+                let key = try #require(try client.call("tree.newKey")["key"]?.string)
+                let text = String(repeating: "x", count: size)
+                try client.set(
+                    "channels/\(general)/messages/\(key)",
+                    ["senderId": .string(uid), "text": .string(text), "createdAt": 1])
+            }
             try client.send(message: "after")
             let texts = try client.texts()
-            #expect(texts.first == "before" && texts.last == "after")
+            #expect(texts.last == "after" && texts.count > 4)
             try client.call("message.observe", ["in": "#general", "limitToLast": 50])
             try client.event("the last message") { $0["message"]?["text"]?.string == "after" }
             try client.event("ready") { $0["event"]?.string == "ready" }

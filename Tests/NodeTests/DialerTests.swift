@@ -28,13 +28,13 @@ extension NodeTests {
         /// A flood of hearsay displaces nothing that is better.
         @Test func gossipDisplacesNothingBetter() throws {
             var dialer = Dialer()
-            let named = try address(5000)
+            let named = try address(9000)
             dialer.offer(named, .named, nowMs: 0)
             for number in 0..<600 { dialer.offer(try address(number), .discovered, instance: "i\(number)", nowMs: 0) }
-            for number in 600..<4000 { dialer.offer(try address(number), .gossiped, nowMs: 1) }
+            for number in 600..<1600 { dialer.offer(try address(number), .gossiped, nowMs: 1) }
             #expect(dialer.candidates.count == Dialer.candidatesMax)
             #expect(dialer.candidates.values.count { $0.source == .discovered } == 600)
-            for number in 4000..<6000 {
+            for number in 4000..<5000 {
                 dialer.offer(try address(number), .discovered, instance: "j\(number)", nowMs: 2)
             }
             #expect(dialer.candidates.count == Dialer.candidatesMax)

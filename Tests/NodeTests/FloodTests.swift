@@ -38,13 +38,13 @@ extension NodeTests {
 
         private static let messages:
             [(name: String, count: Int, make: @Sendable (Int, [EntryReference]) -> PeerMessage)] = [
-                ("offers", 40, { _, references in .have(references) }),
-                ("unasked lists", 60, { _, references in .ids(.root, references.sorted(), more: true) }),
-                ("comparisons", 1500, { _, _ in .compare(.root, []) }),
-                ("lists", 1500, { _, _ in .list(.root, after: nil) }),
-                ("pings", 3000, { _, _ in .ping(HostilePeer.emptyVitals) }),
+                ("offers", 20, { _, references in .have(references) }),
+                ("unasked lists", 40, { _, references in .ids(.root, references.sorted(), more: true) }),
+                ("comparisons", 600, { _, _ in .compare(.root, []) }),
+                ("lists", 600, { _, _ in .list(.root, after: nil) }),
+                ("pings", 1000, { _, _ in .ping(HostilePeer.emptyVitals) }),
                 (
-                    "addresses", 200,
+                    "addresses", 60,
                     { number, _ in
                         .peers(
                             connected: [],
@@ -55,7 +55,7 @@ extension NodeTests {
                             })
                     }
                 ),
-                ("refusals", 3000, { _, _ in .notice("no\u{1B}[31m\nnot so") }),
+                ("refusals", 2000, { _, _ in .notice("no\u{1B}[31m\nnot so") }),
             ]
 
         @Test(arguments: messages.map(\.name))
@@ -83,7 +83,7 @@ extension NodeTests {
             let node = try await TestNode("anna")
             let peer = try HostilePeer.greeted(node)
             var wanted = 0
-            for round in 0..<100 { try peer.send(.have(references(4096, UInt64(round + 1)))) }
+            for round in 0..<25 { try peer.send(.have(references(4096, UInt64(round + 1)))) }
             try peer.send(.ping(HostilePeer.emptyVitals))
             try peer.next("pong") { message in
                 if case .want(let references) = message { wanted += references.count }

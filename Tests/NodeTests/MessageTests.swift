@@ -132,7 +132,9 @@ extension NodeTests {
             func unread() throws -> Int64? { try atB.call("channel.list")["channels"]?[0]?["unread"]?.int }
             try atA.send(message: "one")
             let last = try atA.send(message: "two")
-            try atB.waitForMessage("two")
+            try atB.waitForPerson(UID.text(a.uid), "anna online") { $0["state"]?.string == "online" }
+            // The newest come first: wait for all.
+            try atB.waitUntilEqual(peers: 1)
             #expect(try unread() == 2)
             #expect(try atB.call("channel.list")["channels"]?[0]?["last"]?.string == last)
             try atB.call("channel.observe")

@@ -52,8 +52,10 @@ extension NodeTests {
             let third = try b.client()
             try third.call("typing.set", ["in": "#general", "typing": true])
             try atA.event("bert types again") { isTyping($0) == true }
+            let sent = Deadline.nowNs
             try third.send(message: "done typing")
             try atA.event("the message ends it") { isTyping($0) == false }
+            #expect(Deadline.nowNs - sent < 1_000_000_000)
             try third.call("typing.set", ["in": "#general", "typing": true])
             try atA.event("bert types once more") { isTyping($0) == true }
             try third.call("typing.set", ["in": "#general", "typing": false])

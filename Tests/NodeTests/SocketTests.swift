@@ -29,6 +29,7 @@ extension NodeTests {
         @Test func badLinesAreAnsweredAndTheConnectionGoesOn() async throws {
             let node = try await TestNode("anna")
             let client = try node.client()
+            try client.call("tree.newKey")
             let cases: [(String, Int64)] = [
                 ("{", -32700), ("nonsense", -32700), ("[1,2", -32700), ("{\"a\":1,}", -32700), ("\u{FEFF}{}", -32700),
                 (#"{"jsonrpc":"2.0","id":1,"id":2,"method":"node.status"}"#, -32700),
@@ -109,11 +110,12 @@ extension NodeTests {
             let node = try await TestNode("anna")
             for hasNewline in [true, false] {
                 let client = try node.client()
-                try client.send([UInt8](repeating: 0x20, count: LineSplitter.lineMax + 1))
+                try client.send("[" + String(repeating: " ", count: LineSplitter.lineMax))
                 if hasNewline { try client.send("\n") }
                 let last = try client.line()
                 #expect(last?["error"]?["data"]?["reason"]?.string == "too_large")
                 #expect(last?["id"] == .null)
+                client.endSending()
                 #expect(try client.line() == nil)
             }
             #expect(node.logLines("a client was dropped").count == 2)

@@ -32,7 +32,7 @@ extension NodeTests {
                     == "none")
             #expect(try client.refusal("tree.set", ["path": .string(String(deep.dropLast(2))), "value": 1]) == "none")
             #expect(try client.refusal("tree.get", ["path": "/"]) == "none")
-            #expect(try client.refusal("tree.set", ["path": "", "value": 1]) == "invalid_path")
+            #expect(try client.refusal("tree.set", ["path": "", "value": 1]) == "permission_denied")
         }
 
         @Test func valuesThatAreNone() async throws {
@@ -65,11 +65,11 @@ extension NodeTests {
             #expect(try client.value("apps") == .null)
             // As many paths as fit into a line are refused at once, not compared with one another.
             var members: [JSONObject.Member] = []
-            for number in 0..<150_000 { members.append(.init(key: "\(number)", value: 1)) }
+            for number in 0..<60_000 { members.append(.init(key: "\(number)", value: 1)) }
             let start = Deadline.nowNs
             let wide: JSON = ["path": "apps", "values": .object(JSONObject(members: members))]
             #expect(try client.refusal("tree.update", wide) == "too_large")
-            #expect(Deadline.nowNs - start < 10_000_000_000)
+            #expect(Deadline.nowNs - start < 5_000_000_000)
         }
 
         @Test func denied() async throws {
@@ -221,8 +221,8 @@ extension NodeTests {
         @Test func othersWritesRaiseTheSameEvents() async throws {
             let a = try await TestNode("anna")
             let b = try await TestNode("bert", peers: [a])
+            try a.client().waitForPerson(UID.text(b.uid), "bert online") { $0["state"]?.string == "online" }
             let (atA, atB) = (try a.client(), try b.client())
-            try atA.waitForPerson(UID.text(b.uid), "bert online") { $0["state"]?.string == "online" }
             for client in [atA, atB] {
                 try client.call("tree.observe", ["path": "apps/s", "query": ["orderBy": "n"]])
                 try client.event("the first value") { $0["event"]?.string == "value" }

@@ -50,3 +50,24 @@ import Testing
         #expect(after >= before)
     }
 }
+
+/// Clocks that others claim to have.
+@Suite struct HostileClockTests {
+    @Test(arguments: [0, 1, UInt64(Int64.max), UInt64.max - 1, UInt64.max])
+    func noClockOverflows(clockMs: UInt64) {
+        var estimate = ClockEstimate(buildMs: 1_000_000_000_000)
+        let own = ClockEstimate.Sample(clockMs: 1_800_000_000_000, isSynchronised: false, highWaterMs: 1)
+        let liars = (0..<5).map { _ in
+            ClockEstimate.Sample(clockMs: clockMs, isSynchronised: true, highWaterMs: UInt64.max >> 16)
+        }
+        estimate.update(own: own, peers: [], nowMs: 0)
+        var last: UInt64 = 0
+        for second in 1...100 as ClosedRange<UInt64> {
+            let peers = second.isMultiple(of: 2) ? liars : []
+            estimate.update(own: own, peers: peers, nowMs: second << (second % 40))
+            let time = estimate.workspaceMs(ownClockMs: own.clockMs &+ second, nowMs: second << (second % 40))
+            #expect(time >= last)
+            last = time
+        }
+    }
+}

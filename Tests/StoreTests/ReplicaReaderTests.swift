@@ -115,6 +115,28 @@ import Tree
         }
     }
 
+    /// A peer can ask for much at once; it gets what fits, and is told how far that goes.
+    @Test(arguments: Backend.allCases) func answersAreBounded(backend: Backend) throws {
+        try backend.with { store in
+            let text = Value.string(String(repeating: "x", count: 10_000))
+            let entries = try (0..<20).map { try testEntry("app/\($0)", text, ms: UInt64(10 + $0)) }
+            for part in [entries[..<10], entries[10...]] {
+                _ = try store.commit(part.map { try testBundle([$0]) }, heldAfter: farFuture)
+            }
+            var rest = entries.map(\.reference)[...]
+            var received: [Entry] = []
+            while !rest.isEmpty {
+                let (bundles, gone, taken) = try store.bundles(for: Array(rest), bytesMax: 35_000)
+                try #require(taken >= 1 && bundles.count <= 4 && gone.isEmpty)
+                received.append(contentsOf: bundles.flatMap(\.leaves).map(\.entry))
+                rest = rest.dropFirst(taken)
+            }
+            #expect(received == entries)
+            let least = try store.bundles(for: [entries[0].reference, entries[1].reference], bytesMax: 0)
+            #expect(least.taken == 1 && least.bundles.count == 1)
+        }
+    }
+
     /// Signed bundles wander in parts between replicas while entries die: whatever a store hands out verifies.
     @Test(arguments: Backend.allCases, 0..<6) func proofsHoldWhateverDiesOrIsMissing(backend: Backend, seed: Int) throws
     {

@@ -162,7 +162,7 @@ import Tree
     ]
 
     static let elsewhere: [Row] = [
-        Row("apps", alice, .reserved), Row("apps/x", alice, nil), Row("apps/x/messages/{N}", alice, nil, .null),
+        Row("apps", alice, nil), Row("apps/x", alice, nil), Row("apps/x/messages/{N}", alice, nil, .null),
         Row("anything", alice, nil), Row("anything/{b}/x", alice, nil, .null), Row("Users/{b}", alice, nil),
     ]
 

@@ -21,6 +21,8 @@ enum { LIMIT_MESSAGE_BYTES = 200 };
 int limit_chain_open(const char *directory, bool honest, struct limit_chain **chain);
 // Sends `count` messages (1 … 256) in one go and waits for all. Returns the nanoseconds it took, -1 if the chain broke.
 int64_t limit_chain_send(struct limit_chain *chain, int count);
+// Nanoseconds of processor time that both relays have taken so far; -1 if the system does not tell.
+int64_t limit_chain_cpu_ns(const struct limit_chain *chain);
 // Ends the relays and removes their databases.
 void limit_chain_close(struct limit_chain *chain);
 

@@ -4,9 +4,10 @@
 // close-on-exec and, where that means something, non-blocking.
 #pragma once
 
+// No header of the C library that defines types, as sys/types.h does timespec: they would become this module's, and
+// Swift files that import Glibc alone would compile or not, as the order of imports in their module has it.
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 // MARK: Readiness (epoll(7), eventfd(2))
 

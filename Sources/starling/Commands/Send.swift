@@ -6,7 +6,7 @@ enum Send {
     static let command = Command(
         "send", "Send a message",
         details: [
-            "Prints the message's key once it is stored on this machine; the others get it as soon as they are reached.",
+            "Prints the message's key once it is stored here; the others get it as soon as they are reached.",
             "Without TEXT, standard input is the message: all of it is one.",
         ],
         arguments: [.channel, Argument("TEXT", "The message; several words are joined by spaces", count: .rest)],
