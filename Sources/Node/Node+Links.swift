@@ -25,7 +25,11 @@ extension Node {
             self.assumeIsolated { $0.accepted(socket) }
         }
         if let address = options.listen {
-            listener = try StreamListener.tcp(address, on: loop, onAccept: accept)
+            do throws(NetError) {
+                listener = try StreamListener.tcp(address, on: loop, onAccept: accept)
+            } catch {
+                throw NodeError(.network, "cannot listen on \(address): \(error)")
+            }
         } else {
             // Static peers need ports that stay: the one that was free last time comes first.
             let remembered = try store.setting("port").flatMap { UInt16(String(decoding: $0, as: UTF8.self)) }

@@ -125,6 +125,24 @@ struct ChatModelTests {
         #expect(model.take(myself) == ["  you are Ada now"])
     }
 
+    /// Whoever is new has no name for a moment: they come under the one they have then.
+    @Test func newPeopleComeWithTheirNames() {
+        var model = joined()
+        var dave = PersonRow(uid: "uidOfDave-zzzz", name: "uidOfDav", state: .online, since: 0)
+        #expect(model.take(dave).isEmpty)
+        #expect(model.take(dave).isEmpty)
+        dave.name = "dave"
+        #expect(model.take(dave) == ["  dave is here"])
+        dave.name = "David"
+        #expect(model.take(dave) == ["  dave is David now"])
+        dave.state = .offline
+        #expect(model.take(dave) == ["  David has left"])
+        var passing = PersonRow(uid: "uidOfNobody-zzzz", name: "uidOfNob", state: .online, since: 0)
+        #expect(model.take(passing).isEmpty)
+        passing.state = .offline
+        #expect(model.take(passing).isEmpty)
+    }
+
     /// Nobody can pass for another by taking their name.
     @Test func sharedNamesAreToldApart() {
         var model = joined()

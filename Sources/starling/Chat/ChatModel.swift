@@ -12,6 +12,8 @@ struct ChatModel: Sendable {
     var columns: Int
     private(set) var names = Names()
     private(set) var people: [String: PersonRow] = [:]
+    /// Those who came and whose name has not come yet.
+    private var nameless: Set<String> = []
     private(set) var channels: [ChannelRow] = []
     /// Key of the channel on the screen; empty before one was joined.
     private(set) var current = ""
@@ -94,12 +96,19 @@ struct ChatModel: Sendable {
         let renamed = names.set(row.uid, row.name) != nil
         let who = names.shown(row.uid)
         var lines: [String] = []
-        if renamed { lines += notice(row.isSelf ? "you are \(who) now" : "\(before) is \(who) now") }
+        let wasNameless = nameless.contains(row.uid)
+        if renamed, !wasNameless { lines += notice(row.isSelf ? "you are \(who) now" : "\(before) is \(who) now") }
         guard !row.isSelf else { return lines }
         let wasHere = old.map { $0.state != .offline } ?? false
         let isHere = row.state != .offline
-        if isHere, !wasHere { lines += notice("\(who) is here") }
-        if !isHere, wasHere { lines += notice("\(who) has left") }
+        // Somebody new is heard of a moment before their name is; they come when it does.
+        if isHere, wasNameless || !wasHere, row.name == row.uid.prefix(8) {
+            nameless.insert(row.uid)
+            return lines
+        }
+        nameless.remove(row.uid)
+        if isHere, wasNameless || !wasHere { lines += notice("\(who) is here") }
+        if !isHere, wasHere, !wasNameless { lines += notice("\(who) has left") }
         return lines
     }
 

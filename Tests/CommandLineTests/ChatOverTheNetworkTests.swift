@@ -1,0 +1,119 @@
+import ControlAPI
+import Foundation
+import Lab
+import Testing
+
+/// The chat as two people have it, in terminals on two hosts.
+@Suite(.serialized, .enabled(if: Lab.unavailableReason == nil, "\(Lab.unavailableReason ?? "")"), .showsLogs)
+struct ChatOverTheNetworkTests {
+    /// A shell in a terminal on a host, with tmux(1) in between to see what is on the screen.
+    private final class Terminal {
+        private let server: LabProcess
+        private let machine: Machine
+        private let socket: String
+
+        init(_ machine: Machine, in folder: String) async throws {
+            self.machine = machine
+            socket = "\(folder)/tmux-\(machine.name)"
+            server = try machine.spawn(["tmux", "-D", "-f", "/dev/null", "-S", socket], environment: ["TERM": "xterm"])
+            try await eventually("tmux runs", within: .seconds(5)) { [socket] in
+                FileManager.default.fileExists(atPath: socket)
+            }
+            try await tmux("new-session", "-d", "-x", "80", "-y", "24", "env", "PS1=$ ", "ENV=", "sh")
+            try await shows("$")
+        }
+
+        @discardableResult
+        private func tmux(_ words: String...) async throws -> String {
+            let result = try await machine.spawn(["tmux", "-S", socket] + words).finish()
+            guard result.status == 0 else { throw LabError("tmux \(words): \(result.err)") }
+            return result.out
+        }
+
+        func type(_ text: String, enter: Bool = true) async throws {
+            try await tmux("send-keys", "-l", text)
+            if enter { try await tmux("send-keys", "Enter") }
+        }
+
+        var screen: String {
+            get async throws { try await tmux("capture-pane", "-p") }
+        }
+
+        func shows(_ text: String, within limit: Duration = .seconds(10)) async throws {
+            var last = ""
+            do {
+                try await eventually("the terminal shows it", within: limit) {
+                    last = try await screen
+                    return last.contains(text)
+                }
+            } catch {
+                throw LabError("the terminal of \(machine.name) does not show \(text.debugDescription):\n\(last)")
+            }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2))) func twoPeopleChat() async throws {
+        let folder = NSTemporaryDirectory() + "/starling-\(UInt32.random(in: 0 ... .max))"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let lab = try Lab(hosts: 2)
+        let (ann, bob) = (Machine("ann", on: lab[1]), Machine("bob", on: lab[2]))
+        let terminal = try await Terminal(ann, in: folder)
+        let starling = try Lab.product("starling")
+
+        // One command, nothing configured: it starts the daemon, which takes the login name and says how to change it.
+        try await terminal.type("stty -a > \(folder)/before; \(starling); stty -a > \(folder)/after; echo left")
+        try await terminal.shows("/nick NAME changes your name")
+        try await terminal.shows("#general ›")
+        try await terminal.type("/nick ann")
+        try await terminal.shows("you are ann now")
+        try await bob.start()
+        try await terminal.shows("bob is here")
+
+        try await bob.say("hello ann")
+        try await terminal.shows("bob │ hello ann", within: .seconds(2))
+        let typing = try bob.follow("typing", "general", "on", "--hold")
+        try await terminal.shows("bob is typing…", within: .seconds(2))
+        typing.kill(SIGKILL)
+        try await eventually("the line is gone", within: .seconds(2)) {
+            try await !terminal.screen.contains("bob is typing")
+        }
+
+        // What is typed shows there before it is sent, and then arrives.
+        let reader = try bob.follow("read", "general", "-f", "--json")
+        try await reader.nextRow { $0["text"] == "hello ann" }
+        try await terminal.type("hello bob", enter: false)
+        try await eventually("bob sees her type", within: .seconds(2)) {
+            try await bob.rows("who").contains { $0["name"] == "ann" && $0["typing"]?.array?.count == 1 }
+        }
+        try await terminal.type("")
+        let row = try await reader.nextRow(within: .seconds(2)) { $0["senderName"] == "ann" }
+        #expect(row["text"] == "hello bob" && row["verified"] == true)
+        #expect(try await bob.rows("who").allSatisfy { $0["typing"] == [] })
+        let key = try #require(row["key"]?.string)
+        _ = try await bob.row("react", key, "👍")
+        try await terminal.shows("bob 👍 “hello bob”")
+        _ = try await bob.row("channels", "topic", "general", "greetings")
+        try await terminal.shows("the topic is: greetings")
+        try await bob.stop()
+        try await terminal.shows("bob has left")
+
+        try await terminal.type("/quit")
+        try await terminal.shows("left")
+        let before = try String(contentsOfFile: "\(folder)/before", encoding: .utf8)
+        #expect(try String(contentsOfFile: "\(folder)/after", encoding: .utf8) == before)
+        #expect(before.contains(" echo "))
+
+        // The daemon goes on receiving, and a chat that is ended from outside leaves a usable terminal.
+        try await terminal.type("clear; sh -c 'echo $$ > \(folder)/id; exec \(starling)'; stty -a > \(folder)/killed")
+        try await terminal.shows("ann │ hello bob")
+        let id = try String(contentsOfFile: "\(folder)/id", encoding: .utf8).dropLast()
+        kill(try #require(pid_t(id)), SIGTERM)
+        try await eventually("the terminal is back", within: .seconds(5)) {
+            FileManager.default.fileExists(atPath: "\(folder)/killed")
+        }
+        try await terminal.type("echo $((6 * 7))")
+        try await terminal.shows("\n42\n")
+        #expect(try String(contentsOfFile: "\(folder)/killed", encoding: .utf8) == before)
+    }
+}
