@@ -138,6 +138,7 @@ extension Node {
             guard let result = try call(request, session) else { return nil }
             return request.id.map { RPCResponse.success(id: $0, result) }
         } catch {
+            noticeDamage(error)
             return request.id.map { RPCResponse.failure(id: $0, Node.rpcError(error)) }
         }
     }

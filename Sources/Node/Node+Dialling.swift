@@ -112,7 +112,8 @@ extension Node {
         let now = EventLoop.monotonicMs()
         let connected = connectedNodes
         for told in addresses.prefix(Node.toldMax) where told.node != uid && !connected.contains(told.node) {
-            guard let address = SocketAddress(told.address), mayDial(address) else { continue }
+            // A link-local address means something else on every other host.
+            guard let address = SocketAddress(told.address), !address.isLinkLocal, mayDial(address) else { continue }
             dialer.offer(address, .gossiped, node: told.node, delayMs: Dialer.staggerMs, nowMs: now)
         }
         dialDue()

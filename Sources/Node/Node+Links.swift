@@ -74,7 +74,12 @@ extension Node {
             self.assumeIsolated { $0.closeLink(id, reason: "no handshake within 5 s") }
         }
         socket.onReceive = { bytes in self.assumeIsolated { $0.receive(bytes, on: id) } }
-        socket.onClose = { reason in self.assumeIsolated { $0.ended(id, reason: "\(reason)") } }
+        socket.onClose = { reason in
+            self.assumeIsolated { node in
+                node.closing.remove(id)
+                node.ended(id, reason: "\(reason)")
+            }
+        }
         socket.onDrained = { self.assumeIsolated { $0.drained(id) } }
         return link
     }
@@ -213,9 +218,17 @@ extension Node {
     /// Closes a link from this side; what is queued still goes out.
     func closeLink(_ id: LinkID, reason: String) {
         guard let link = links[id] else { return }
-        link.socket.closeAfterFlush(timeoutMs: Node.flushMs)
+        if closing.count < Node.closingMax {
+            closing.insert(id)
+            link.socket.closeAfterFlush(timeoutMs: Node.flushMs)
+        } else {
+            link.socket.close()
+        }
         ended(id, reason: reason)
     }
+
+    /// Links that are given up and still open; each holds a descriptor.
+    static let closingMax = 64
 
     private func ended(_ id: LinkID, reason: String) {
         guard let link = links.removeValue(forKey: id) else { return }

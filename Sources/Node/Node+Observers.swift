@@ -11,6 +11,14 @@ struct Subscription {
         /// All channels, with the rows last told.
         case channels([String: ChannelRow])
         case people
+
+        /// What it keeps in memory, as bytes of JSON.
+        var windowBytes: Int {
+            switch self {
+            case .tree(let observation), .messages(let observation, _): observation.windowBytes
+            case .channels, .people: 0
+            }
+        }
     }
 
     let session: Int
@@ -23,6 +31,8 @@ extension Node {
     static let subscriptionsMaxOfAll = 4096
     /// Bytes of what a subscription begins with: it has to fit into the client's queue beside what waits there already.
     static let openingMax = 6 << 20
+    /// Bytes of the windows that one client's subscriptions may keep here when it begins another.
+    static let windowsMax = 64 << 20
 
     /// Begins a subscription: the answer first, then the events for what there is.
     ///
@@ -35,6 +45,10 @@ extension Node {
             subscriptions.count < Node.subscriptionsMaxOfAll
         else {
             throw RPCError(reason: .quota, message: "a client has at most \(Node.subscriptionsMax) subscriptions")
+        }
+        let windows = session.subscriptions.reduce(0) { $0 + (subscriptions[$1]?.kind.windowBytes ?? 0) }
+        guard windows + kind.windowBytes <= Node.windowsMax else {
+            throw RPCError(reason: .quota, message: "this client's subscriptions keep \(windows >> 20) MiB already")
         }
         let number = nextSubscription + 1
         var result = answer
@@ -54,6 +68,7 @@ extension Node {
     }
 
     private func endSubscription(_ number: Int, _ session: ControlSession, _ error: any Error) {
+        noticeDamage(error)
         subscriptions[number] = nil
         session.subscriptions.remove(number)
         logOutside(.warning, "a subscription ended: \(error)")

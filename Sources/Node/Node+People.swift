@@ -19,7 +19,8 @@ extension Node {
     /// At first start the login name becomes the display name; `--name` sets it at any start.
     func takeName() throws {
         let stored = try storedName(uid)
-        let wanted = options.name ?? (stored == nil ? Node.loginName() : nil)
+        // Where the database was lost, the name that was chosen comes back with it and must not be overwritten.
+        let wanted = options.name ?? (stored == nil && !isReplaced ? Node.loginName() : nil)
         guard let wanted, wanted != stored else { return }
         try setName(wanted)
         if isNewIdentity {

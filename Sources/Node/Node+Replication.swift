@@ -149,6 +149,7 @@ extension Node {
     /// Logs an error of the store once, not once an entry.
     func report(_ error: any Error, _ what: String) {
         guard !isClosed else { return }
+        noticeDamage(error)
         if let error = error as? StoreError, error.isDiskFull {
             if !isDiskFull { log.error("the disk is full: reading goes on, writing does not") }
             isDiskFull = true

@@ -85,7 +85,7 @@ extension Node {
     }
 
     /// Peers added by a command stay added.
-    private func rememberNamed() throws {
+    func rememberNamed() throws {
         let text = named.map { "\($0)" }.joined(separator: "\n")
         try store.setSetting("named", Array(text.utf8))
     }

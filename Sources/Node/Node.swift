@@ -24,7 +24,10 @@ public actor Node {
     let instance: UInt64
     let isNewIdentity: Bool
     private var lock: FileLock.Held?
-    let store: DatabaseStore
+    var store: DatabaseStore
+    /// At the start the database was damaged.
+    let isReplaced: Bool
+    var replaceNotBeforeMs: UInt64 = 0
     var clock: HybridClock
     var isClockSynchronised = starling_clock_is_synchronised() == 1
     var clockCheckedMs = EventLoop.monotonicMs()
@@ -37,6 +40,8 @@ public actor Node {
     // Peers
     var listener: StreamListener?
     var links: [LinkID: PeerLink] = [:]
+    /// Links that are given up but still open, to send what was queued.
+    var closing: Set<LinkID> = []
     var nextLink = 0
     var dialer = Dialer()
     var dialTimer: (timer: LoopTimer, atMs: UInt64)?
@@ -102,7 +107,7 @@ public actor Node {
         (key, isNewIdentity) = try IdentityFile.loadOrCreate(options.home.identityPath)
         uid = key.publicKey
         instance = SecureRandom.uint64()
-        store = try Node.openStore(options.home.databasePath, options.log)
+        (store, isReplaced) = try Node.openStore(options.home.databasePath, options.log)
         let wallMs = WallClock.milliseconds()
         let base = max(wallMs, Node.buildMs)
         let greatest = try store.greatestHLC(notAfter: HLC(ms: base &+ Node.heldMs))
@@ -110,21 +115,6 @@ public actor Node {
         replicator = Replicator(
             workspace: workspace.id, key: key, instance: instance, clock: ClockEstimate(buildMs: Node.buildMs),
             highWater: greatest)
-    }
-
-    /// A database that cannot be read is set aside, not deleted; its content comes back from the peers.
-    private static func openStore(_ path: String, _ log: Log) throws -> DatabaseStore {
-        do {
-            return try DatabaseStore(path: path)
-        } catch let error as StoreError where error.isCorrupt {
-            let aside = "\(path).corrupt-\(WallClock.milliseconds())"
-            log.error("the database is damaged (\(error)); it is set aside as \(aside) and rebuilt from peers")
-            // The log first: a new database must never meet the old one's log.
-            for suffix in ["-wal", "-shm", ""] where NodeHome.exists(path + suffix) {
-                try NodeHome.rename(path + suffix, to: aside + suffix)
-            }
-            return try DatabaseStore(path: path)
-        }
     }
 
     /// Begins to listen, to serve clients and to look for peers. After it returns clients can attach.

@@ -175,7 +175,8 @@ extension Replicator {
         var size = 0
         for bundle in bundles {
             let added = bundle.approximateWireSize
-            if groups.isEmpty || size + added > PeerMessage.bundleBytesMax {
+            let isFull = size + added > PeerMessage.bundleBytesMax || groups.last?.count == PeerMessage.bundlesMax
+            if groups.isEmpty || isFull {
                 groups.append([])
                 size = 0
             }

@@ -37,6 +37,9 @@ public struct Observation: Sendable {
     private var window = QueryWindow()
     /// Bytes of the window as JSON.
     private var size = 0
+
+    /// Bytes of the window as JSON.
+    public var windowBytes: Int { size }
     /// The value at the path itself where it is no object.
     private var scalar: Value = .null
 

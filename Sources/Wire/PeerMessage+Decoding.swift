@@ -47,7 +47,7 @@ private struct MessageReader {
             return .list(bucket, after: after[0])
         case Tag.ids: return .ids(try bucket(), try references(), more: try cbor.bool())
         case Tag.want: return .want(try references())
-        case Tag.bundles: return .bundles(try list(max: PeerMessage.referencesMax) { try $0.bundle() })
+        case Tag.bundles: return .bundles(try list(max: PeerMessage.bundlesMax) { try $0.bundle() })
         case Tag.gone: return .gone(try references())
         case Tag.have: return .have(try references())
         case Tag.soft: return .soft(try list(max: PeerMessage.peersMax) { try $0.soft() })

@@ -40,6 +40,8 @@ public enum PeerMessage: Sendable, Equatable {
     public static let referencesMax = 4096
     /// Bytes of bundles in one message, unless a single entry is larger.
     public static let bundleBytesMax = 64 * 1024
+    /// Bundles in one message: as many of one small entry as fit into its bytes. Each is a signature to verify.
+    public static let bundlesMax = 512
     /// Bytes of one bundle that its author pushes whole, so that an update arrives in one step; a message is at most 4
     /// MiB.
     public static let pushBytesMax = 3 << 20

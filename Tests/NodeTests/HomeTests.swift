@@ -142,5 +142,32 @@ extension NodeTests {
             let aside = try home.files.filter { $0.hasPrefix("workspace.db.corrupt-") }
             #expect(!aside.isEmpty, "\(aside)")
         }
+
+        /// Damage that is met in use: the database is replaced while the node goes on, the name its user chose comes back.
+        @Test func aDatabaseThatIsDamagedInUseIsReplaced() async throws {
+            let peer = try await TestNode("bert")
+            let node = try await TestNode("anna", peers: [peer])
+            let client = try node.client()
+            try client.call("profile.set", ["name": "Annabel"])
+            let text = String(repeating: "x", count: 800_000)
+            for number in 0..<12 { try client.set("free/\(number)", .string(text)) }
+            try client.send(message: "precious")
+            try client.waitUntilEqual(peers: 1)
+            let handle = try FileHandle(forUpdating: URL(fileURLWithPath: node.home.file("workspace.db")))
+            let size = try handle.seekToEnd()
+            try handle.seek(toOffset: 4096)
+            try handle.write(contentsOf: Data(repeating: 0x5A, count: Int(size) - 4096))
+            try handle.close()
+
+            let deadline = Deadline(afterMs: LineClient.timeoutMs)
+            while node.logLines("set aside").isEmpty, deadline.leftMs > 0 {
+                for number in 0..<12 { _ = try? client.value("free/\(number)") }
+            }
+            #expect(node.logLines("set aside").count == 1)
+            try node.client().waitUntilEqual(peers: 1)
+            #expect(try client.texts() == ["precious"])
+            #expect(try client.value("free/7").string?.utf8.count == 800_000)
+            #expect(try client.call("identity.show")["name"]?.string == "Annabel")
+        }
     }
 }

@@ -78,9 +78,12 @@ extension NodeTests {
             #expect(identity["uid"]?.string == UID.text(b.uid))
             #expect(
                 identity["fingerprint"]?.string?.split(separator: " ").map(\.count) == [Int](repeating: 4, count: 8))
-            // Somebody's name from elsewhere may be anything; it is cut.
-            try atB.set("users/\(UID.text(b.uid))/displayName", .string(String(repeating: "long", count: 50_000)))
+            // Somebody's name from elsewhere may be anything: it is cut, or passed over.
+            let place: JSON = .string("users/\(UID.text(b.uid))/displayName")
+            try atB.call("tree.set", ["path": place, "value": .string(String(repeating: "long", count: 1000))])
             try atA.event("a cut name") { ($0["person"]?["name"]?.string ?? "").hasPrefix("longlong") }
+            try atB.call("tree.set", ["path": place, "value": .string(String(repeating: "long", count: 50_000))])
+            try atA.event("no name") { $0["person"]?["name"]?.string == String(UID.text(b.uid).prefix(8)) }
             let rows = try atA.call("people.list")["people"]?.array ?? []
             #expect(rows.allSatisfy { ($0["name"]?.string ?? "").utf8.count <= 80 })
         }

@@ -1,0 +1,53 @@
+internal import Net
+internal import Replication
+internal import Store
+
+/// A database that turns out to be damaged: it is set aside, not deleted, and its content comes back from the peers.
+extension Node {
+    /// So long after a database was replaced the next is not, whatever it says.
+    private static let replaceMs: UInt64 = 60_000
+
+    /// Opens the database, in place of one that cannot be read if need be.
+    static func openStore(_ path: String, _ log: Log) throws -> (store: DatabaseStore, isReplaced: Bool) {
+        do {
+            return (try DatabaseStore(path: path), false)
+        } catch let error as StoreError where error.isCorrupt {
+            return (try replaced(path, error, log), true)
+        }
+    }
+
+    private static func replaced(_ path: String, _ error: StoreError, _ log: Log) throws -> DatabaseStore {
+        let aside = "\(path).corrupt-\(WallClock.milliseconds())"
+        log.error("the database is damaged (\(error)); it is set aside as \(aside) and rebuilt from peers")
+        // The log first: a new database must never meet the old one's log.
+        for suffix in ["-wal", "-shm", ""] where NodeHome.exists(path + suffix) {
+            try NodeHome.rename(path + suffix, to: aside + suffix)
+        }
+        return try DatabaseStore(path: path)
+    }
+
+    /// Looks whether an error says that the database is damaged. It is replaced once somebody is connected who can give
+    /// back what it held: until then, what can still be read of it is better than nothing.
+    func noticeDamage(_ error: any Error) {
+        guard let error = error as? StoreError, error.isCorrupt, !isStopping, !connectedNodes.isEmpty else { return }
+        let nowMs = EventLoop.monotonicMs()
+        guard nowMs >= replaceNotBeforeMs else { return }
+        replaceNotBeforeMs = nowMs &+ Node.replaceMs
+        // In a turn of its own: whoever met the error is in the middle of something.
+        loop.execute { self.assumeIsolated { $0.replaceStore(error) } }
+    }
+
+    private func replaceStore(_ error: StoreError) {
+        guard !isStopping else { return }
+        store.close()
+        do {
+            store = try Node.replaced(options.home.databasePath, error, log)
+            (certifiedChannels, storedNames) = ([:], [:])
+            try rememberNamed()
+            rememberPeers()
+            step(.compareNow)
+        } catch {
+            log.error("the database cannot be replaced: \(error)")
+        }
+    }
+}
