@@ -19,12 +19,19 @@ extension Node {
     /// At first start the login name becomes the display name; `--name` sets it at any start.
     func takeName() throws {
         let stored = try storedName(uid)
-        let wanted = options.name ?? (stored == nil ? Node.loginName() : nil)
-        guard let wanted, wanted != stored else { return }
-        try setName(wanted)
+        let wanted = options.name ?? stored ?? Node.loginName()
+        if wanted != stored {
+            if options.name == nil { try setDefaultName(wanted) } else { try setName(wanted) }
+        }
         if isNewIdentity {
             log.info("you are \(wanted); change it with: starling profile --name NAME")
         }
+    }
+
+    /// Older than any time there is, so that a chosen name wins: a node whose database was lost gets it back from its peers.
+    private func setDefaultName(_ name: String) throws {
+        guard let path = ChatPath.user(uid)?.appending("displayName") else { return }
+        try write([(path, .string(name))], at: HLC(ms: 1))
     }
 
     private static func loginName() -> String {
