@@ -190,10 +190,6 @@ struct DiscoveryLabTests {
 
     /// Repeats until it is true, for what spreads over the network in its own time.
     private func retry(_ isDone: () async throws -> Bool) async throws {
-        let deadline = ContinuousClock.now + .seconds(5)
-        while try await !isDone() {
-            try #require(ContinuousClock.now < deadline)
-            try await Task.sleep(for: .milliseconds(50))
-        }
+        try await eventually("it spreads", within: .seconds(5), isDone)
     }
 }
