@@ -28,7 +28,8 @@ extension Node {
         }
     }
 
-    /// Older than any time there is, so that a chosen name wins: a node whose database was lost gets it back from its peers.
+    /// Older than any time there is, so that a chosen name wins: a node whose database was lost gets it back from its
+    /// peers.
     private func setDefaultName(_ name: String) throws {
         guard let path = ChatPath.user(uid)?.appending("displayName") else { return }
         try write([(path, .string(name))], at: HLC(ms: 1))

@@ -10,8 +10,8 @@ struct KillTests {
         ProcessInfo.processInfo.environment["STARLING_KILL_ROUNDS"].flatMap { Int($0) } ?? 10
     private static let sends = 1_000
 
-    /// Kills the daemon in the middle of 1,000 sends over one socket, again and again; meanwhile another node takes what
-    /// it is told. STARLING_KILL_ROUNDS sets how often.
+    /// Kills the daemon in the middle of 1,000 sends over one socket, again and again; another node takes what it is
+    /// told meanwhile. STARLING_KILL_ROUNDS sets how often.
     @Test(.timeLimit(.minutes(10))) func nothingAnsweredIsLostOrDoubled() async throws {
         var random = SystemRandomNumberGenerator()
         let (ann, bob) = (try Machine("ann"), try Machine("bob"))
