@@ -8,11 +8,11 @@ extension Node {
     private static let replaceMs: UInt64 = 60_000
 
     /// Opens the database, in place of one that cannot be read if need be.
-    static func openStore(_ path: String, _ log: Log) throws -> (store: DatabaseStore, isReplaced: Bool) {
+    static func openStore(_ path: String, _ log: Log) throws -> DatabaseStore {
         do {
-            return (try DatabaseStore(path: path), false)
+            return try DatabaseStore(path: path)
         } catch let error as StoreError where error.isCorrupt {
-            return (try replaced(path, error, log), true)
+            return try replaced(path, error, log)
         }
     }
 

@@ -19,13 +19,20 @@ extension Node {
     /// At first start the login name becomes the display name; `--name` sets it at any start.
     func takeName() throws {
         let stored = try storedName(uid)
-        // Where the database was lost, the name that was chosen comes back with it and must not be overwritten.
-        let wanted = options.name ?? (stored == nil && !isReplaced ? Node.loginName() : nil)
-        guard let wanted, wanted != stored else { return }
-        try setName(wanted)
+        let wanted = options.name ?? stored ?? Node.loginName()
+        if wanted != stored {
+            if options.name == nil { try setDefaultName(wanted) } else { try setName(wanted) }
+        }
         if isNewIdentity {
             log.info("you are \(wanted); change it with: starling profile --name NAME")
         }
+    }
+
+    /// Older than any time there is, so that a chosen name wins: a node whose database was lost gets it back from its
+    /// peers.
+    private func setDefaultName(_ name: String) throws {
+        guard let path = ChatPath.user(uid)?.appending("displayName") else { return }
+        try write([(path, .string(name))], at: HLC(ms: 1))
     }
 
     private static func loginName() -> String {
@@ -55,8 +62,9 @@ extension Node {
         return short
     }
 
-    /// Bytes read of a name or a topic, which others have written.
-    private static let metadataMax = 64 << 10
+    /// Bytes read of a name or a topic, which others have written: that of the largest entry, should every byte of it
+    /// have to be escaped.
+    private static let metadataMax = 6 * Entry.sizeMax
 
     /// A small value that others have written; null if it is far too large.
     func metadata(at path: Path) throws -> Value {

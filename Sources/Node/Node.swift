@@ -25,8 +25,6 @@ public actor Node {
     let isNewIdentity: Bool
     private var lock: FileLock.Held?
     var store: DatabaseStore
-    /// At the start the database was damaged.
-    let isReplaced: Bool
     var replaceNotBeforeMs: UInt64 = 0
     var clock: HybridClock
     var isClockSynchronised = starling_clock_is_synchronised() == 1
@@ -107,7 +105,7 @@ public actor Node {
         (key, isNewIdentity) = try IdentityFile.loadOrCreate(options.home.identityPath)
         uid = key.publicKey
         instance = SecureRandom.uint64()
-        (store, isReplaced) = try Node.openStore(options.home.databasePath, options.log)
+        store = try Node.openStore(options.home.databasePath, options.log)
         let wallMs = WallClock.milliseconds()
         let base = max(wallMs, Node.buildMs)
         let greatest = try store.greatestHLC(notAfter: HLC(ms: base &+ Node.heldMs))

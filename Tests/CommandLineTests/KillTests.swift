@@ -6,7 +6,8 @@ import Testing
 /// What was answered is there, whenever the daemon dies.
 @Suite(.serialized, .showsLogs)
 struct KillTests {
-    private static let rounds = ProcessInfo.processInfo.environment["STARLING_KILL_ROUNDS"].flatMap { Int($0) } ?? 10
+    private static let rounds =
+        ProcessInfo.processInfo.environment["STARLING_KILL_ROUNDS"].flatMap { Int($0) } ?? 10
     private static let sends = 1_000
 
     /// Kills the daemon in the middle of 1,000 sends over one socket, again and again; meanwhile another node takes

@@ -57,13 +57,19 @@ struct PartitionTests {
         let general = try #require(try await ann.row("channels")["key"]?.string)
         let lunch = try #require(try await ann.row("channels", "create", "lunch")["key"]?.string)
         let key = try await ann.say("first")
-        // In the open place of an application anybody may write: the same value on both sides of the cut.
+        // A message under an old Firebase key is anybody's, and so is the place of an application.
+        let open = "-JhLeOlGIEjaIOFHR0xd"
+        let uid = try #require(try await ann.row("identity", "show")["uid"])
+        let value: JSON = ["senderId": uid, "senderName": "ann", "text": "open"]
+        _ = try await ann.row("tree", "set", "channels/\(general)/messages/\(open)", "\(value)")
         _ = try await ann.row("tree", "set", "apps/board/note", "\"both\"")
         try await converge(ann, bob)
 
         try lab.cut(2)
         // Bob's are later in one place, ann's in the other.
         _ = try await ann.row("edit", key, "second")
+        _ = try await ann.row("edit", open, "ann's")
+        _ = try await bob.row("edit", open, "bob's, later")
         _ = try await ann.row("channels", "topic", "general", "ann's")
         _ = try await bob.row("channels", "topic", "general", "bob's, later")
         _ = try await bob.row("channels", "rename", "lunch", "food")
@@ -81,8 +87,11 @@ struct PartitionTests {
             #expect(channels.first { $0["key"]?.string == general }?["topic"] == "bob's, later")
             #expect(channels.first { $0["key"]?.string == lunch }?["name"] == "dinner")
             #expect(try await machine.row("tree", "get", "apps/board/note") == "ann's, later")
-            let message = try await machine.row("read", "general")
-            #expect(message["text"] == "third" && message["key"]?.string == key)
+            let messages = try await machine.rows("read", "general")
+            try #require(messages.compactMap { $0["key"]?.string } == [open, key])
+            #expect(messages[0]["text"] == "bob's, later" && messages[0]["verified"] == false)
+            let message = messages[1]
+            #expect(message["text"] == "third" && message["verified"] == true)
             #expect(message["editedAt"]?.int ?? 0 >= message["createdAt"]?.int ?? .max)
             #expect(message["reactions"]?["👍"]?.array?.count == 2)
         }

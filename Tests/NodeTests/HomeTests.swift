@@ -143,7 +143,8 @@ extension NodeTests {
             #expect(!aside.isEmpty, "\(aside)")
         }
 
-        /// Damage that is met in use: the database is replaced while the node goes on. The name its user chose comes back.
+        /// Damage that is met in use: the database is replaced while the node goes on. The name its user chose comes
+        /// back.
         @Test func aDatabaseThatIsDamagedInUseIsReplaced() async throws {
             let peer = try await TestNode("bert")
             let node = try await TestNode("anna", peers: [peer])

@@ -60,7 +60,7 @@ extension NodeTests {
         @Test func aForeignNetworkKeyIsClosed() async throws {
             let node = try await TestNode("anna")
             #expect(throws: TestFailure.self) { try HostilePeer(node, networkKey: Bytes32(repeating: 3)) }
-            #expect(node.logLines("another network key").count == 1)
+            try await node.waitForLog("another network key", count: 1)
             let foreign = Workspace(name: "other", id: Workspace.open.id, networkKey: Bytes32(repeating: 3))
             let other = try await TestNode("eve", peers: [node], workspace: foreign)
             try await node.waitForLog("another network key", count: 2)
