@@ -140,23 +140,27 @@ explain() {
     fi
 }
 
-# run_tests NAME SECONDS FOLDER ARGUMENT...: tests that are built already, in that scratch folder. Prints the counts,
-# and of failures what was said. Appends "NAME PASSED FAILED SKIPPED" to $STARLING_COUNTS where that is set. False if a
-# test failed or was skipped, or if none ran: a filter that fits nothing must not look like success.
+test_targets() { find Tests -mindepth 1 -maxdepth 1 -name '*Tests' -printf '%f\n' | sort; }
+
+# run_tests TARGET SECONDS FOLDER ARGUMENT...: a target's tests, built already in that scratch folder. Prints the
+# counts, and of failures what was said. Appends "FOLDER TARGET PASSED FAILED SKIPPED" to $STARLING_COUNTS where that is
+# set. False if a test failed or was skipped, or if none ran.
 #
-# The tests' own program and not `swift test`, which puts it into a process group where no limit and no Ctrl-C reach
-# it, and which as root would leave files and locks in the way of others.
+# Each target gets a process of its own: what one leaves behind (descriptors, children nobody waits for, a crash) is
+# nothing to the others. It is the tests' own program and not `swift test`, which puts it into a process group where no
+# limit and no Ctrl-C reach it, and which as root would leave files and locks in the way of others.
 as_whom=()
 run_tests() {
-    local name=$1 limit=$2 log=$logs/test-$1.log begun=$SECONDS status=0 passed failed skipped ended
-    local program=("$3/debug/starlingPackageTests.xctest" --testing-library swift-testing)
+    local target=$1 limit=$2 folder=$3 begun=$SECONDS status=0 passed failed skipped ended
+    local log=$logs/test-$1${3//[^a-z]/-}.log
+    local program=("$folder/debug/starlingPackageTests.xctest" --testing-library swift-testing)
     shift 3
     mkdir -p "$logs"
-    limited "$limit" "${as_whom[@]}" env NO_COLOR=1 "${program[@]}" "$@" 2>&1 </dev/null | tee "$log" | progress \
-        || status=$?
+    limited "$limit" "${as_whom[@]}" env NO_COLOR=1 "${program[@]}" --filter "^$target\." "$@" 2>&1 </dev/null \
+        | tee "$log" | progress || status=$?
     read -r passed failed skipped ended < <(read_counts "$log")
     if [ $((passed + failed + skipped)) -eq 0 ]; then
-        echo "no test has such a name: $*"
+        echo "no test ran"
         failed=1
     elif [ "$failed" -gt 0 ] || [ "$status" -ne 0 ]; then
         explain "$log" "$ended" "$status" "$limit"
@@ -164,7 +168,9 @@ run_tests() {
         if [ "$failed" -eq 0 ]; then failed=1; fi
     fi
     if [ "$skipped" -gt 0 ]; then grep -E '^➜ Test .* skipped' "$log" || true; fi
-    if [ -n "${STARLING_COUNTS:-}" ]; then echo "$name $passed $failed $skipped" >>"$STARLING_COUNTS"; fi
-    say "$name tests: $passed passed, $failed failed, $skipped skipped ($((SECONDS - begun)) s)"
+    if [ -n "${STARLING_COUNTS:-}" ]; then
+        echo "$folder $target $passed $failed $skipped" >>"$STARLING_COUNTS"
+    fi
+    say "$target: $passed passed, $failed failed, $skipped skipped ($((SECONDS - begun)) s)"
     [ "$failed" -eq 0 ] && [ "$skipped" -eq 0 ]
 }
