@@ -105,6 +105,11 @@ public struct Observation: Sendable {
     public mutating func apply(_ changed: [Path], _ view: TreeView) throws -> [TreeEvent] {
         let touching = changed.filter(isTouched(by:))
         guard !touching.isEmpty else { return [] }
+        if touching.count == 1, touching[0].depth > path.depth,
+            let events = try follow(touching[0].keys[path.depth], view)
+        {
+            return events
+        }
         let before = window
         let scalarBefore = scalar
         if touching.allSatisfy({ $0.depth > path.depth }) {
@@ -115,15 +120,57 @@ public struct Observation: Sendable {
         return events(from: before, scalarBefore)
     }
 
+    /// The events of a change of one child in a window by key, without a look at the others: what every message is to those
+    /// who follow its channel. Nil, and nothing has changed, where the window has to be read anew.
+    private mutating func follow(_ key: Key, _ view: TreeView) throws -> [TreeEvent]? {
+        guard query.order == .key, !key.isEngine, !window.children.isEmpty else { return nil }
+        let value = try view.child(key, of: path, limit: childLimit)
+        let child = QueryWindow.Child(key: key, value: value)
+        let index = place(of: key, value, in: window.children)
+        let old = index < window.children.count && window.children[index].key == key ? window.children[index] : nil
+        guard !value.isNull, query.admits(key, value) else {
+            guard let old else { return [] }
+            // Another child may come in from behind the edge, or the place itself hold a value.
+            guard !query.isFull(window.children.count), window.children.count > 1 else { return nil }
+            window.children.remove(at: index)
+            size -= Observation.size(old)
+            return events([(.childRemoved, (old, nil))])
+        }
+        if let old {
+            guard old.value != value else { return [] }
+            try resize(by: Observation.size(child) - Observation.size(old))
+            window.children[index] = child
+            return events([(.childChanged, (child, index > 0 ? window.children[index - 1].key : nil))])
+        }
+        window.children.insert(child, at: index)
+        let cut = query.trim(&window.children)
+        guard cut.first?.key != key else { return [] }
+        try resize(by: Observation.size(child) - cut.reduce(0) { $0 + Observation.size($1) })
+        let place = place(of: key, value, in: window.children)
+        let added = (child, place > 0 ? window.children[place - 1].key : nil)
+        return events(cut.map { (.childRemoved, ($0, nil)) } + [(.childAdded, added)])
+    }
+
+    private mutating func resize(by bytes: Int) throws {
+        guard size + bytes <= sizeMax else { throw ReadError.tooLarge }
+        size += bytes
+    }
+
     /// Refreshes single children of the window.
     private mutating func update(_ keys: Set<Key>, _ view: TreeView) throws {
         let wasFull = query.isFull(window.children.count)
         let countBefore = window.children.count
         if keys.contains(where: \.isEngine) { return try refresh(view) }
-        var children = window.children.filter { !keys.contains($0.key) }
-        let left = countBefore - children.count
+        // Most changes touch one child, and comparing is cheaper than hashing.
+        let single = keys.count == 1 ? keys.first : nil
+        var children: [QueryWindow.Child] = []
+        children.reserveCapacity(countBefore + keys.count)
         var size = size
-        for child in window.children where keys.contains(child.key) { size -= Observation.size(child) }
+        for child in window.children {
+            let isTouched = single.map { $0 == child.key } ?? keys.contains(child.key)
+            if isTouched { size -= Observation.size(child) } else { children.append(child) }
+        }
+        let left = countBefore - children.count
         for key in keys.sorted() {
             let value = try view.child(key, of: path, limit: childLimit)
             guard !value.isNull, query.admits(key, value) else { continue }
@@ -132,7 +179,7 @@ public struct Observation: Sendable {
             children.insert(child, at: place(of: key, value, in: children))
         }
         // A child that left or moved in a full window may let another one in from behind the edge.
-        if wasFull, left > 0, !sameMembers(children, keys) { return try refresh(view) }
+        if wasFull, left > 0, mayRefill(children, keys) { return try refresh(view) }
         for child in query.trim(&children) { size -= Observation.size(child) }
         guard size <= sizeMax else { throw ReadError.tooLarge }
         window.children = children
@@ -151,22 +198,28 @@ public struct Observation: Sendable {
         return low
     }
 
-    /// Whether every refreshed child that was in the window still is, at its old place.
-    private func sameMembers(_ children: [QueryWindow.Child], _ keys: Set<Key>) -> Bool {
-        let old = window.children.map(\.key)
-        let kept = children.map(\.key).filter(Set(old).contains)
-        return kept == old
+    /// Whether a child behind the edge of a full window may have come before one of these: surely not as long as the one
+    /// at the edge stands where it stood.
+    private func mayRefill(_ children: [QueryWindow.Child], _ keys: Set<Key>) -> Bool {
+        let excess = children.count - window.children.count
+        guard excess >= 0 else { return true }
+        var edge = children[window.children.count - 1]
+        if case .last = query.limit { edge = children[excess] }
+        guard keys.contains(edge.key) else { return false }
+        return query.order != .key || !window.children.contains { $0.key == edge.key }
     }
 
     private func events(from before: QueryWindow, _ scalarBefore: Value) -> [TreeEvent] {
+        events(changes(from: before.children, to: window.children), isScalarChanged: scalarBefore != scalar)
+    }
+
+    private func events(
+        _ changes: [(kind: TreeEvent.Kind, change: Change)], isScalarChanged: Bool = false
+    ) -> [TreeEvent] {
         var events: [TreeEvent] = []
-        var isChanged = scalarBefore != scalar
-        for (kind, change) in changes(from: before.children, to: window.children) {
-            isChanged = true
-            report(kind, change.child.key, change.child.value, change.previous, &events)
-        }
+        for (kind, change) in changes { report(kind, change.child.key, change.child.value, change.previous, &events) }
         // The value of the whole window is made for whoever wants it alone.
-        if isChanged, kinds.contains(.value) { report(.value, nil, current, nil, &events) }
+        if isScalarChanged || !changes.isEmpty, kinds.contains(.value) { report(.value, nil, current, nil, &events) }
         return events
     }
 

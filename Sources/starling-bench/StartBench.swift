@@ -20,16 +20,22 @@ struct StartBench {
         report.heading("start")
         var fresh = Samples()
         var existing = Samples()
+        var cpu = Samples()
         for number in 0..<Self.starts {
             let home = scratch.path + "/start\(number)"
-            fresh.add(ns: try start(home))
-            existing.add(ns: try start(home))
+            fresh.add(ns: try start(home).readyNs)
+            let times = try start(home)
+            existing.add(ns: times.readyNs)
+            cpu.add(ns: times.cpuNs)
             ScratchFolder.remove(home)
         }
         var across = Samples()
         for number in 0..<Self.pairs { across.add(ns: try firstMessage(scratch.path + "/pair\(number)")) }
         add("fresh", "exec → ready, fresh home", fresh, Self.readyMs, report)
         add("existing", "exec → ready, existing home", existing, Self.readyMs, report)
+        report.add(
+            Figure(
+                key: "start.cpu.p50", name: "processor time until then, p50", value: cpu.ms(50), unit: .milliseconds))
         add("across", "two fresh starts → message across", across, Self.acrossMs, report)
     }
 
@@ -43,10 +49,10 @@ struct StartBench {
                 key: "start.\(key).longest", name: name + ", longest", value: times.ms(100), unit: .milliseconds))
     }
 
-    private func start(_ home: String) throws -> Int64 {
+    private func start(_ home: String) throws -> (readyNs: Int64, cpuNs: Int64) {
         let daemon = try DaemonUnderTest(program, home: home, port: DaemonUnderTest.freePort(), peer: nil)
-        daemon.end()
-        return daemon.readyNs
+        defer { daemon.end() }
+        return (daemon.readyNs, try daemon.cpuNs())
     }
 
     /// From before the first daemon is started until a client of the second one has what a client of the first one
