@@ -1,8 +1,8 @@
 /// From a name to addresses: resolve the instance, then ask for both families of its host.
 ///
-/// Errors here concern one instance only, whatever their number says: anybody on the network can announce what cannot be
-/// resolved, and must not be able to make this service start over. That the responder went away, the registration and
-/// the browse tell by themselves.
+/// Errors here concern one instance only, whatever their number says: anybody on the network can announce what cannot
+/// be resolved, and must not be able to make this service start over. That the responder went away, the registration
+/// and the browse tell by themselves.
 extension DiscoveryMachine {
     static let resolveTimeoutMs: Int64 = 5_000
     /// Many hosts have addresses of one family only, and nothing says so.

@@ -2,8 +2,8 @@ internal import Synchronization
 
 /// Announces this service on the local network and finds others, through Avahi's dns_sd.
 ///
-/// Everything is done on one thread of its own, because calls can block for 25 s; no method here ever blocks. That Avahi
-/// or D-Bus is missing, hangs or restarts is a ``DiscoveryState``: discovery goes on by itself as soon as it can.
+/// Everything is done on one thread of its own, because calls can block for 25 s; no method here ever blocks. That
+/// Avahi or D-Bus is missing, hangs or restarts is a ``DiscoveryState``: discovery goes on by itself as soon as it can.
 public final class DiscoveryService: Sendable {
     private let configuration: DiscoveryConfiguration
     private let mailbox: Mailbox?

@@ -22,8 +22,8 @@ enum TXTRecord {
         return bytes
     }
 
-    /// The values by key, keys in lower case because they are compared so. The first of equal keys counts, a key without
-    /// `=` has an empty value, what is no key is left out. Nil for a record that is too long or cut off.
+    /// The values by key, keys in lower case because they are compared so. The first of equal keys counts, a key
+    /// without `=` has an empty value, what is no key is left out. Nil for a record that is too long or cut off.
     static func decode(_ bytes: [UInt8]) -> [String: [UInt8]]? {
         guard bytes.count <= receivedSizeMax else {
             return nil

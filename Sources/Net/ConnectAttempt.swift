@@ -1,8 +1,8 @@
 internal import Glibc
 
 extension StreamSocket {
-    /// Connects to a TCP address. `completion` runs on the loop exactly once, never inside this call, after at most `timeoutMs`;
-    /// after ``ConnectAttempt/cancel()`` not at all. Only on the loop.
+    /// Connects to a TCP address. `completion` runs on the loop exactly once, never inside this call, after at most
+    /// `timeoutMs`; after ``ConnectAttempt/cancel()`` not at all. Only on the loop.
     ///
     /// Errors: `refused`, `unreachable`, `timedOut`, `tooManyDescriptors`, `addressNotAvailable`, `permissionDenied`.
     @discardableResult

@@ -4,8 +4,8 @@ internal import Synchronization
 
 /// One thread that waits for descriptors, timers and work, and runs all of it in turn.
 ///
-/// It is a `SerialExecutor`: an actor that returns the loop as its `unownedExecutor` runs on this thread, so callbacks of
-/// sockets and timers enter it with `assumeIsolated`, without a hop. Nothing that blocks may run here.
+/// It is a `SerialExecutor`: an actor that returns the loop as its `unownedExecutor` runs on this thread, so callbacks
+/// of sockets and timers enter it with `assumeIsolated`, without a hop. Nothing that blocks may run here.
 ///
 /// A turn is: events (at most 64), timers that are due, then the work that was queued when the turn reached it. Work
 /// queued meanwhile runs in the next turn, so neither sockets nor work can starve the other.
@@ -51,8 +51,8 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     private var watches = WatchTable()
     let readBuffer = ReadBuffer()
 
-    /// Starts the loop on a thread of its own, called `name` (first 15 bytes); or, with `startsThread: false`, makes the
-    /// calling thread the loop's thread at once, which then has to call ``runHere()``.
+    /// Starts the loop on a thread of its own, called `name` (first 15 bytes); or, with `startsThread: false`, makes
+    /// the calling thread the loop's thread at once, which then has to call ``runHere()``.
     ///
     /// Throws when the process has no descriptors or threads left.
     public init(name: String, startsThread: Bool = true) throws(NetError) {
@@ -85,9 +85,9 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
         run()
     }
 
-    /// Ends the loop: everything open on it is closed, work that is queued still runs, timers are dropped. Called on the
-    /// loop it returns at once and the loop ends after this turn; elsewhere it waits for the loop's own thread to end.
-    /// Jobs that reach the loop later never run.
+    /// Ends the loop: everything open on it is closed, work that is queued still runs, timers are dropped. Called on
+    /// the loop it returns at once and the loop ends after this turn; elsewhere it waits for the loop's own thread to
+    /// end. Jobs that reach the loop later never run.
     public func stop() {
         inbox.withLock { $0.isStopping = true }
         guard !isOnLoop else { return }
@@ -197,8 +197,8 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
         return Watch(descriptor: descriptor, token: token, events: events)
     }
 
-    /// Changes what is waited for. nil takes the descriptor out of the epoll set, because errors and hang-ups are reported
-    /// for every member, asked for or not, and would keep the loop spinning while nobody wants to read.
+    /// Changes what is waited for. nil takes the descriptor out of the epoll set, because errors and hang-ups are
+    /// reported for every member, asked for or not, and would keep the loop spinning while nobody wants to read.
     func change(_ watch: inout Watch, to events: UInt32?) throws(NetError) {
         guard events != watch.events else { return }
         let result =

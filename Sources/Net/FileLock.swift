@@ -3,8 +3,9 @@ internal import Glibc
 
 /// A lock file that decides which process is the daemon.
 ///
-/// The lock is the kernel's (an open file description lock, fcntl(2)), so it goes with the process however that ends; the
-/// file stays, because removing it would let two processes lock two files of one name. It holds the holder's pid as text.
+/// The lock is the kernel's (an open file description lock, fcntl(2)), so it goes with the process however that ends;
+/// the file stays, because removing it would let two processes lock two files of one name. It holds the holder's pid as
+/// text.
 public enum FileLock {
     /// A lock that is held until this is released.
     public final class Held: Sendable {
@@ -17,8 +18,8 @@ public enum FileLock {
         }
     }
 
-    /// Takes the lock without waiting; nil when another process, or another owner in this one, holds it. The file is made
-    /// with mode 0600 when there is none; the caller vouches for the directory.
+    /// Takes the lock without waiting; nil when another process, or another owner in this one, holds it. The file is
+    /// made with mode 0600 when there is none; the caller vouches for the directory.
     ///
     /// Errors: `foreignFile` for a symbolic link, for what is no regular file and for a file of another user;
     /// `permissionDenied`; `other`.
@@ -37,8 +38,8 @@ public enum FileLock {
         return Held(descriptor, path: path)
     }
 
-    /// The pid of the process that holds the lock; nil when nobody does, or when it cannot be told. Takes no lock itself, so a
-    /// starting daemon is never disturbed.
+    /// The pid of the process that holds the lock; nil when nobody does, or when it cannot be told. Takes no lock
+    /// itself, so a starting daemon is never disturbed.
     public static func holder(path: String) -> Int32? {
         guard let descriptor = try? open(path, flags: O_RDONLY), starling_lock_is_held(descriptor.number) == 1 else {
             return nil

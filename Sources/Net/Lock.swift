@@ -2,8 +2,8 @@ internal import Glibc
 
 /// State behind a POSIX mutex.
 ///
-/// Instead of `Synchronization.Mutex`, whose futex calls the thread sanitizer does not see: it would report every hand-over
-/// to the loop as a race, and real ones would drown.
+/// Instead of `Synchronization.Mutex`, whose futex calls the thread sanitizer does not see: it would report every
+/// hand-over to the loop as a race, and real ones would drown.
 @safe
 final class Lock<State>: @unchecked Sendable {
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>

@@ -39,8 +39,8 @@ public struct NetworkInterface: Sendable, Hashable {
         flags & UInt32(IFF_LOOPBACK) != 0
     }
 
-    /// Whether it is a bridge or cable of a container or virtual machine by its name (`docker* br-* veth* virbr* cni*`):
-    /// its addresses exist on every host that runs such software and reach nobody.
+    /// Whether it is a bridge or cable of a container or virtual machine by its name (`docker* br-* veth* virbr*
+    /// cni*`): its addresses exist on every host that runs such software and reach nobody.
     public var isContainerBridge: Bool {
         ["docker", "br-", "veth", "virbr", "cni"].contains { name.hasPrefix($0) }
     }

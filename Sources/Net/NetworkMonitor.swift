@@ -29,8 +29,8 @@ public final class NetworkMonitor: @unchecked Sendable {
     private var clockCheck: LoopTimer?
     private var suspend = SuspendDetector()
 
-    /// Starts watching. `onChange` runs on the loop, at most `debounceMs` after a change. The kernel repeats addresses that
-    /// only had their lifetime renewed (IPv6 router advertisements): those are no change. Only on the loop.
+    /// Starts watching. `onChange` runs on the loop, at most `debounceMs` after a change. The kernel repeats addresses
+    /// that only had their lifetime renewed (IPv6 router advertisements): those are no change. Only on the loop.
     ///
     /// Throws when the system gives no netlink socket or no list of interfaces.
     public init(
@@ -93,15 +93,16 @@ extension NetworkMonitor: DescriptorHandler {
     }
 }
 
-/// Finds out that the machine was suspended: CLOCK_BOOTTIME goes on meanwhile, CLOCK_MONOTONIC does not (clock_gettime(2)).
+/// Finds out that the machine was suspended: CLOCK_BOOTTIME goes on meanwhile, CLOCK_MONOTONIC does not
+/// (clock_gettime(2)).
 struct SuspendDetector {
     /// Shorter ones leave connections and sightings as they were.
     static let jumpMsMin: UInt64 = 20_000
 
     private var offsetMs: UInt64?
 
-    /// Takes both clocks, read one right after the other; how long the machine was suspended since the last step, if that
-    /// was over 20 s.
+    /// Takes both clocks, read one right after the other; how long the machine was suspended since the last step, if
+    /// that was over 20 s.
     mutating func step(bootMs: UInt64, monotonicMs: UInt64) -> UInt64? {
         let offset = bootMs >= monotonicMs ? bootMs - monotonicMs : 0
         defer { offsetMs = offset }

@@ -2,8 +2,8 @@ internal import Glibc
 
 /// Looks host names up without holding the loop up.
 ///
-/// getaddrinfo(3) blocks, for many seconds when a name server is silent, so it runs on threads of its own, which nothing
-/// waits for.
+/// getaddrinfo(3) blocks, for many seconds when a name server is silent, so it runs on threads of its own, which
+/// nothing waits for.
 public enum Resolver {
     /// Threads at the same time: enough for the few names a user gives, however many of them hang.
     public static let concurrentMax = 4
@@ -23,8 +23,8 @@ public enum Resolver {
 
     private static let state = Lock(State())
 
-    /// Looks up the addresses of `host` (a name, or an address as text, which needs no look-up). `completion` runs on the
-    /// loop exactly once, with at least one address in order of preference, without duplicates. From any thread.
+    /// Looks up the addresses of `host` (a name, or an address as text, which needs no look-up). `completion` runs on
+    /// the loop exactly once, with at least one address in order of preference, without duplicates. From any thread.
     ///
     /// Errors: `unknownHost`, `timedOut`, `busy`.
     public static func resolve(

@@ -3,8 +3,8 @@ internal import Glibc
 
 /// Delivers signals of the process on an ``EventLoop``.
 ///
-/// A handler writes into a pipe that the loop reads, rather than a signalfd: that would need the signals blocked in every
-/// thread of the process, which neither Swift's pool nor a child process would undo.
+/// A handler writes into a pipe that the loop reads, rather than a signalfd: that would need the signals blocked in
+/// every thread of the process, which neither Swift's pool nor a child process would undo.
 ///
 /// `@unchecked Sendable`: confined to the loop's thread, which its calls check.
 public final class SignalSource: @unchecked Sendable {
@@ -16,8 +16,8 @@ public final class SignalSource: @unchecked Sendable {
     private var writing: Descriptor?
     private var watch: Watch?
 
-    /// Takes over `signals` (SIGTERM …) until ``cancel()``. `onSignal` runs on the loop; several of one kind may arrive as
-    /// one. Only on the loop. Throws `other` (EBUSY) when one of them has a source already.
+    /// Takes over `signals` (SIGTERM …) until ``cancel()``. `onSignal` runs on the loop; several of one kind may arrive
+    /// as one. Only on the loop. Throws `other` (EBUSY) when one of them has a source already.
     public init(
         _ signals: [Int32], on loop: EventLoop, onSignal: @escaping @Sendable (_ signal: Int32) -> Void
     ) throws(NetError) {

@@ -9,8 +9,9 @@ extension SocketAddress {
         isIPv4 ? isIn(0xA9FE_0000, 16) : high >> 54 == 0x3FA
     }
 
-    /// Addresses that do not leave a site: RFC 1918, unique local IPv6 (RFC 4193), shared address space 100.64/10 (RFC 6598),
-    /// benchmarking 198.18/15 (RFC 2544), link-local and loopback. What a peer may be dialled at unless the user says more.
+    /// Addresses that do not leave a site: RFC 1918, unique local IPv6 (RFC 4193), shared address space 100.64/10 (RFC
+    /// 6598), benchmarking 198.18/15 (RFC 2544), link-local and loopback. What a peer may be dialled at unless the user
+    /// says more.
     public var isPrivate: Bool {
         if isLoopback || isLinkLocal { return true }
         guard isIPv4 else { return isUniqueLocal }

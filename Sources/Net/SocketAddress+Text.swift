@@ -75,8 +75,8 @@ public struct HostPort: Sendable, Hashable {
     public let host: String
     public let port: UInt16
 
-    /// Splits `name:47474`, `10.0.0.1:47474` or `[fe80::1%eth0]:47474`. Without a port `defaultPort` is taken; when there
-    /// is none either, or the text is something else, nil. An IPv6 address needs its brackets.
+    /// Splits `name:47474`, `10.0.0.1:47474` or `[fe80::1%eth0]:47474`. Without a port `defaultPort` is taken; when
+    /// there is none either, or the text is something else, nil. An IPv6 address needs its brackets.
     public init?(_ text: String, defaultPort: UInt16? = nil) {
         let bytes = text.utf8
         guard bytes.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return nil }

@@ -3,8 +3,8 @@ internal import Glibc
 
 /// A listening TCP or Unix socket on an ``EventLoop``, whose thread it is confined to.
 ///
-/// When the process or the system is out of descriptors it refuses one connection with the descriptor kept for this, and
-/// listens again 100 ms later: callers are turned away instead of left hanging, and the loop does not spin.
+/// When the process or the system is out of descriptors it refuses one connection with the descriptor kept for this,
+/// and listens again 100 ms later: callers are turned away instead of left hanging, and the loop does not spin.
 ///
 /// `@unchecked Sendable`: the state belongs to the loop's thread, which every public call checks.
 public final class StreamListener: @unchecked Sendable {
@@ -33,8 +33,8 @@ public final class StreamListener: @unchecked Sendable {
         address?.port ?? 0
     }
 
-    /// Listens on a TCP address. Port 0 lets the system choose. `[::]` accepts IPv4 as well (dual-stack), whose peers then
-    /// have IPv4 addresses. `onAccept` runs on the loop. Only on the loop.
+    /// Listens on a TCP address. Port 0 lets the system choose. `[::]` accepts IPv4 as well (dual-stack), whose peers
+    /// then have IPv4 addresses. `onAccept` runs on the loop. Only on the loop.
     ///
     /// Errors: `addressInUse`, `addressNotAvailable` (also when the host has no IPv6), `permissionDenied`,
     /// `tooManyDescriptors`.
@@ -65,8 +65,8 @@ public final class StreamListener: @unchecked Sendable {
     }
 
     /// Listens on a Unix socket. The file gets `mode` from its first moment on; the caller vouches for the directory.
-    /// A socket of this user that stands there is replaced, so the caller must hold the lock that says it is stale; anything
-    /// else is an error. The file is removed on ``close()`` if it is still ours. Only on the loop.
+    /// A socket of this user that stands there is replaced, so the caller must hold the lock that says it is stale;
+    /// anything else is an error. The file is removed on ``close()`` if it is still ours. Only on the loop.
     ///
     /// Errors: `badPath`, `foreignFile`, `permissionDenied`, `tooManyDescriptors`.
     public static func unix(

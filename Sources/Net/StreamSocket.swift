@@ -3,19 +3,23 @@ internal import Glibc
 
 /// A connected TCP or Unix stream on an ``EventLoop``.
 ///
-/// Everything here is confined to the loop's thread. Callbacks run there too, and never inside a call made to the socket:
-/// `send` or `close` cannot re-enter their caller. An actor that runs on the loop enters itself with `assumeIsolated`.
+/// Everything here is confined to the loop's thread. Callbacks run there too, and never inside a call made to the
+/// socket: `send` or `close` cannot re-enter their caller. An actor that runs on the loop enters itself with
+/// `assumeIsolated`.
 ///
-/// Bytes that arrive before ``onReceive`` is set wait in the kernel; nothing is lost by setting it late. An open socket is kept
-/// alive by its loop, so it has to be closed; with ``onClose`` all callbacks are released, and later ones dropped.
+/// Bytes that arrive before ``onReceive`` is set wait in the kernel; nothing is lost by setting it late. An open socket
+/// is kept alive by its loop, so it has to be closed; with ``onClose`` all callbacks are released, and later ones
+/// dropped.
 ///
 /// `@unchecked Sendable`: the state belongs to the loop's thread, which every public call checks.
 public final class StreamSocket: @unchecked Sendable {
-    /// A socket reads at most this much in one turn of the loop (four reads), so that one flood does not hold up others.
+    /// A socket reads at most this much in one turn of the loop (four reads), so that one flood does not hold up
+    /// others.
     public static let readTurnMax = 256 * 1024
     /// Twice the greatest message of the peer protocol (4 MiB): one may be under way while the next is made.
     public static let queueMaxDefault = 8 * 1024 * 1024
-    /// How long TCP tries without an acknowledgement. Above the 12 s after which peers call a link dead, so that they decide.
+    /// How long TCP tries without an acknowledgement. Above the 12 s after which peers call a link dead, so that they
+    /// decide.
     public static let userTimeoutMs: Int32 = 20_000
     /// How long ``closeAfterFlush(timeoutMs:)`` waits for the other side by default.
     public static let flushTimeoutMs: UInt64 = 5_000
@@ -42,7 +46,8 @@ public final class StreamSocket: @unchecked Sendable {
     public var onDrained: (@Sendable () -> Void)? {
         didSet { if isCloseReported { onDrained = nil } }
     }
-    /// The socket is closed. Called exactly once, whoever closed it, and last of all callbacks; when set after the fact, soon after.
+    /// The socket is closed. Called exactly once, whoever closed it, and last of all callbacks; when set after the
+    /// fact, soon after.
     public var onClose: (@Sendable (_ reason: CloseReason) -> Void)? {
         didSet {
             if isCloseReported { onClose = nil }
@@ -82,8 +87,8 @@ public final class StreamSocket: @unchecked Sendable {
         watch = try loop.watch(number, for: 0, self)
     }
 
-    /// Takes over a connected stream socket made elsewhere (socketpair(2), socket activation); it becomes non-blocking and
-    /// close-on-exec and belongs to the `StreamSocket` from here on, even when this throws.
+    /// Takes over a connected stream socket made elsewhere (socketpair(2), socket activation); it becomes non-blocking
+    /// and close-on-exec and belongs to the `StreamSocket` from here on, even when this throws.
     public convenience init(adopting descriptor: Int32, on loop: EventLoop) throws(NetError) {
         let owned = Descriptor(owning: descriptor)
         guard fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0,
@@ -103,8 +108,8 @@ public final class StreamSocket: @unchecked Sendable {
         closeReason != nil
     }
 
-    /// The process at the other end of a Unix stream, as it was when it connected (SO_PEERCRED, unix(7)); nil for TCP and
-    /// when closed.
+    /// The process at the other end of a Unix stream, as it was when it connected (SO_PEERCRED, unix(7)); nil for TCP
+    /// and when closed.
     public var peerCredentials: (pid: Int32, uid: UInt32, gid: UInt32)? {
         loop.preconditionOnLoop()
         guard localAddress == nil, let number = watch?.descriptor else { return nil }
@@ -120,8 +125,8 @@ public final class StreamSocket: @unchecked Sendable {
         queue.count
     }
 
-    /// Sends bytes after all sent before: at once as far as the kernel takes them, the rest when it does. Does nothing on a socket
-    /// that is closed or closing. Closes it when more than ``queueMax`` bytes would wait.
+    /// Sends bytes after all sent before: at once as far as the kernel takes them, the rest when it does. Does nothing
+    /// on a socket that is closed or closing. Closes it when more than ``queueMax`` bytes would wait.
     public func send(_ bytes: [UInt8]) {
         loop.preconditionOnLoop()
         guard watch != nil, closingAs == nil, brokenBy == nil else { return }
@@ -187,7 +192,8 @@ public final class StreamSocket: @unchecked Sendable {
 
     // MARK: Receiving
 
-    /// Stops reading: the kernel's buffer fills and the other side has to wait. At most the read under way is still delivered.
+    /// Stops reading: the kernel's buffer fills and the other side has to wait. At most the read under way is still
+    /// delivered.
     public func pauseReading() {
         loop.preconditionOnLoop()
         isPaused = true
@@ -241,9 +247,9 @@ public final class StreamSocket: @unchecked Sendable {
         finish(.closedHere)
     }
 
-    /// Sends what is queued, then the end of the stream, waits until the other side ends as well, and closes. What arrives
-    /// meanwhile is discarded: closing with unread input would make TCP throw away what the other side has not read yet.
-    /// Closes after `timeoutMs` in any case.
+    /// Sends what is queued, then the end of the stream, waits until the other side ends as well, and closes. What
+    /// arrives meanwhile is discarded: closing with unread input would make TCP throw away what the other side has not
+    /// read yet. Closes after `timeoutMs` in any case.
     public func closeAfterFlush(timeoutMs: UInt64 = StreamSocket.flushTimeoutMs) {
         loop.preconditionOnLoop()
         close(afterFlushAs: .closedHere, timeoutMs: timeoutMs)

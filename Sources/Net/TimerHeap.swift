@@ -1,5 +1,5 @@
-/// Pending timers, the earliest on top. Timers know their place, so a cancelled one leaves at once: a loop that arms and
-/// cancels a timer per message holds no garbage.
+/// Pending timers, the earliest on top. Timers know their place, so a cancelled one leaves at once: a loop that arms
+/// and cancels a timer per message holds no garbage.
 struct TimerHeap {
     private var timers: [LoopTimer] = []
 

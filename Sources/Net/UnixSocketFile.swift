@@ -20,7 +20,8 @@ enum UnixSocketFile {
         unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
         try removeStale(path)
 
-        // The mask belongs to the whole process; this one is the strictest, so a file made elsewhere meanwhile stays safe.
+        // The mask belongs to the whole process; this one is the strictest, so a file made elsewhere meanwhile stays
+        // safe.
         let before = umask(0o177)
         let result = unsafe withUnsafePointer(to: &address) { pointer in
             unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {

@@ -1,8 +1,8 @@
 internal import Net
 internal import Seal
 
-/// Decides which address to dial when. Addresses come from discovery, from the user, from other peers, from inbound links
-/// and from memory; only the handshake tells who is there.
+/// Decides which address to dial when. Addresses come from discovery, from the user, from other peers, from inbound
+/// links and from memory; only the handshake tells who is there.
 ///
 /// A value without clock or randomness: the time and the jitter are given.
 struct Dialer {

@@ -3,9 +3,9 @@ internal import Glibc
 
 /// Writes what happens to standard error, one line an event, for the person who runs the daemon.
 ///
-/// Levels say what a line means: `error` is something this program or its disk did wrong, `warning` something that needs
-/// attention, `info` a change of state, `debug` everything else. Lines never contain message text or keys, and every
-/// string from outside goes through the same escaper as the terminal.
+/// Levels say what a line means: `error` is something this program or its disk did wrong, `warning` something that
+/// needs attention, `info` a change of state, `debug` everything else. Lines never contain message text or keys, and
+/// every string from outside goes through the same escaper as the terminal.
 public struct Log: Sendable {
     public enum Level: String, Sendable, CaseIterable, Comparable {
         case debug, info, warning, error
@@ -39,8 +39,8 @@ public struct Log: Sendable {
         }
     }
 
-    /// A pipe that nobody reads fills up; the line is dropped rather than the daemon stopped. A pipe that has any room takes
-    /// a line of up to 4,096 bytes whole (pipe(7)).
+    /// A pipe that nobody reads fills up; the line is dropped rather than the daemon stopped. A pipe that has any room
+    /// takes a line of up to 4,096 bytes whole (pipe(7)).
     private var canWrite: Bool {
         var state = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         return unsafe poll(&state, 1, 0) == 1 && state.revents & Int16(POLLOUT) != 0
@@ -56,10 +56,10 @@ public struct Log: Sendable {
             let digits = String(value)
             return String(repeating: "0", count: max(0, width - digits.count)) + digits
         }
-        let date =
-            "\(Int(unsafe parts.tm_year) + 1900)-\(pad(Int(unsafe parts.tm_mon) + 1, 2))-\(pad(Int(unsafe parts.tm_mday), 2))"
-        let time =
-            "\(pad(Int(unsafe parts.tm_hour), 2)):\(pad(Int(unsafe parts.tm_min), 2)):\(pad(Int(unsafe parts.tm_sec), 2))"
+        let (year, month, day) = unsafe (parts.tm_year, parts.tm_mon, parts.tm_mday)
+        let (hour, minute, second) = unsafe (parts.tm_hour, parts.tm_min, parts.tm_sec)
+        let date = "\(Int(year) + 1900)-\(pad(Int(month) + 1, 2))-\(pad(Int(day), 2))"
+        let time = "\(pad(Int(hour), 2)):\(pad(Int(minute), 2)):\(pad(Int(second), 2))"
         return "\(date)T\(time).\(pad(Int(ms % 1000), 3))Z"
     }
 }

@@ -63,8 +63,8 @@ extension Node {
         serve(session)
     }
 
-    /// Carries out complete lines for one turn, or until the client has too many answers waiting. Meanwhile nothing more is
-    /// read from it.
+    /// Carries out complete lines for one turn, or until the client has too many answers waiting. Meanwhile nothing
+    /// more is read from it.
     private func serve(_ session: ControlSession) {
         let endNs = EventLoop.monotonicNs() &+ Node.turnNs
         while !session.isClosing, sessions[session.id] != nil {

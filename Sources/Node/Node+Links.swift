@@ -11,8 +11,8 @@ extension Node {
     /// Handshakes under way at once, in all and from one address: an attacker must not use up descriptors.
     static let halfOpenMax = 32
     static let halfOpenPerAddressMax = 4
-    /// Links that one address, and one identity, may have opened. One host may run several nodes, and a cloned disk is two
-    /// nodes with one identity; beyond that it is somebody who wants all places for himself.
+    /// Links that one address, and one identity, may have opened. One host may run several nodes, and a cloned disk is
+    /// two nodes with one identity; beyond that it is somebody who wants all places for himself.
     static let linksPerAddressMax = 32
     static let linksPerNodeMax = 4
     /// One peer, or one client, is served for so long; then the others have their turn.
@@ -85,8 +85,8 @@ extension Node {
         step(.drained(id))
     }
 
-    /// The kernel may have taken everything at once; then nothing else will say so. In a turn of its own, so that chat gets
-    /// its turn between two parts of a long answer.
+    /// The kernel may have taken everything at once; then nothing else will say so. In a turn of its own, so that chat
+    /// gets its turn between two parts of a long answer.
     func awaitDrain(_ id: LinkID) {
         guard let link = links[id] else { return }
         link.awaitsDrain = true

@@ -137,14 +137,14 @@ extension Node {
         return nil
     }
 
-    /// Bytes of a message that are read; with more, for instance thousands of reactions, it is shown without what is too
-    /// much. A text of the greatest length fits even if every byte of it has to be escaped.
+    /// Bytes of a message that are read; with more, for instance thousands of reactions, it is shown without what is
+    /// too much. A text of the greatest length fits even if every byte of it has to be escaped.
     static let messageLimit = ChildLimit.abridge(sizeMax: 512 << 10)
     /// Bytes of messages that one follower's window may grow to.
     static let messageWindowMax = 32 << 20
 
-    /// How many of the last messages can be shown at once: others decide how large they are, and a few large ones must not
-    /// keep anybody from reading.
+    /// How many of the last messages can be shown at once: others decide how large they are, and a few large ones must
+    /// not keep anybody from reading.
     private func fitting(_ limit: Int, _ messages: Path) throws -> Int {
         var count = 0
         var size = 0

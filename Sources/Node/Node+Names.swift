@@ -1,8 +1,8 @@
 internal import Seal
 internal import Tree
 
-/// Names that every message looks up again: each costs several reads of the store, and they hardly ever change. They are
-/// forgotten as soon as an entry becomes live that may change one.
+/// Names that every message looks up again: each costs several reads of the store, and they hardly ever change. They
+/// are forgotten as soon as an entry becomes live that may change one.
 extension Node {
     /// Names remembered of each kind; beyond it remembering begins anew.
     static let namesMax = 256

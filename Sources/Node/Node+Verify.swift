@@ -59,7 +59,8 @@ extension Node {
         try? link.send(.verify(nonce: nonce))
     }
 
-    /// An answer is a scan over all entries. All peers together may take this share of the time with it, as one in so many.
+    /// An answer is a scan over all entries. All peers together may take this share of the time with it, as one in so
+    /// many.
     static let verifyShare: UInt64 = 5
 
     /// Notes that a peer asks; of several questions of one peer the last is answered.

@@ -34,7 +34,8 @@ public struct NodeHome: Sendable {
         guard socketPath.utf8.count <= NodeHome.socketPathMax else {
             throw NodeError(
                 .usage,
-                "the socket's path has \(socketPath.utf8.count) bytes, \(NodeHome.socketPathMax) are possible: \(socketPath)"
+                "the socket's path has \(socketPath.utf8.count) bytes, \(NodeHome.socketPathMax) are possible: "
+                    + socketPath
             )
         }
     }

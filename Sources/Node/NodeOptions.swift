@@ -8,7 +8,8 @@ public struct NodeOptions: Sendable {
     public var home: NodeHome
     /// The display name to take; nil keeps the stored one, at first start the login name.
     public var name: String?
-    /// Where to listen for peers; nil for every address, port 47474 or, if that is taken, a free one that is remembered.
+    /// Where to listen for peers; nil for every address, port 47474 or, if that is taken, a free one that is
+    /// remembered.
     public var listen: SocketAddress?
     /// Peers to connect to whatever discovery says.
     public var peers: [HostPort] = []

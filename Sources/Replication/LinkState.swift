@@ -32,8 +32,8 @@ struct LinkState: Sendable {
     /// Whether answers are waiting in the shell's queue; more are given when they have left.
     var isDraining = false
     var refusals = 0
-    /// Entries that came from this peer without a valid signature. They are not wanted from it again, but from others: who
-    /// spoils a copy must not be able to keep the entry from arriving.
+    /// Entries that came from this peer without a valid signature. They are not wanted from it again, but from others:
+    /// who spoils a copy must not be able to keep the entry from arriving.
     var refused = BoundedSet<EntryReference>(capacity: Replicator.refusalsMax)
     /// After a pull that stalled the peer's offers are not believed before this.
     var offersAtMs: UInt64 = 0

@@ -4,9 +4,9 @@ internal import Wire
 /// Pulls from one peer what this node lacks: compares the digest tree top-down, youngest bucket first, lists the small
 /// buckets that differ and asks for what is missing.
 ///
-/// Both sides pull at the same time, so both become equal; the answering side keeps no state. At most one comparison and
-/// ``wantsMax`` entries are outstanding, so the puller decides how much memory and link a catch-up takes, whatever the
-/// peer claims to have.
+/// Both sides pull at the same time, so both become equal; the answering side keeps no state. At most one comparison
+/// and ``wantsMax`` entries are outstanding, so the puller decides how much memory and link a catch-up takes, whatever
+/// the peer claims to have.
 struct Reconciler {
     /// A bucket with this many entries or fewer is listed instead of compared further.
     static let listMax = 1024

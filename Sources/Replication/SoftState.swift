@@ -5,13 +5,13 @@ public import Wire
 /// Typing and presence as this node sees them: signed records that live until their time is up.
 ///
 /// The greater time wins. A record counts from its receipt here, by the monotonic clock, so nobody's wrong wall clock
-/// makes it live longer; a record whose own time is older than its life plus a minute is a replay and is dropped, and so
-/// is one from a future in which no entry would count.
+/// makes it live longer; a record whose own time is older than its life plus a minute is a replay and is dropped, and
+/// so is one from a future in which no entry would count.
 public struct SoftState: Sendable {
     /// Tolerance for the age of a record by workspace time.
     static let replayMsMax: UInt64 = 60_000
-    /// A record further ahead of workspace time than this is dropped, as an entry there would be held. What others applied
-    /// within this bound pulls an honest author's times along.
+    /// A record further ahead of workspace time than this is dropped, as an entry there would be held. What others
+    /// applied within this bound pulls an honest author's times along.
     static let aheadMsMax: UInt64 = 24 * 3600 * 1000
     /// Places kept; the table holds a few for each node, so this is far above any honest network.
     public static let recordsMax = 16_384
@@ -95,8 +95,8 @@ public struct SoftState: Sendable {
         return true
     }
 
-    /// Takes a record whose signature was checked; false if a newer one is known, its time is out of bounds, or there is
-    /// no room.
+    /// Takes a record whose signature was checked; false if a newer one is known, its time is out of bounds, or there
+    /// is no room.
     public mutating func insert(_ record: SoftRecord, nowMs: UInt64, workspaceMs: UInt64) -> Bool {
         guard isNews(record, nowMs: nowMs, workspaceMs: workspaceMs) else { return false }
         let known = authors[record.author]?.slots[record.path]
@@ -116,8 +116,8 @@ public struct SoftState: Sendable {
         nowMs &+ record.ttlMs &+ SoftState.replayMsMax
     }
 
-    /// Forgets what has ended, if need be before its time; false if the table or the author's part of it is full of live
-    /// records.
+    /// Forgets what has ended, if need be before its time; false if the table or the author's part of it is full of
+    /// live records.
     private mutating func makeRoom(_ author: Bytes32, _ nowMs: UInt64) -> Bool {
         if let slots = authors[author]?.slots, slots.count >= SoftState.authorRecordsMax {
             let ended = slots.filter { $0.value.live == nil }

@@ -13,8 +13,8 @@ public enum BLAKE2b {
         }
     }
 
-    /// The hash of the parts one after another, without joining them in memory and without allocating. Nothing marks where
-    /// one part ends, so a format that hashes parts of varying length has to carry the lengths itself.
+    /// The hash of the parts one after another, without joining them in memory and without allocating. Nothing marks
+    /// where one part ends, so a format that hashes parts of varying length has to carry the lengths itself.
     public static func hash(_ parts: [[UInt8]], key: [UInt8] = []) -> Bytes32 {
         Sodium.start()
         checkKey(key)

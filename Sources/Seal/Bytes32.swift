@@ -1,7 +1,7 @@
 /// 32 bytes inline: a hash, a key, an identifier.
 ///
-/// Held as four big-endian words, so that comparison is byte order and costs at most four integer comparisons, and so that a
-/// value of this type never allocates. Comparison is not constant-time: compare only what is public.
+/// Held as four big-endian words, so that comparison is byte order and costs at most four integer comparisons, and so
+/// that a value of this type never allocates. Comparison is not constant-time: compare only what is public.
 public struct Bytes32: Sendable, Hashable, Comparable {
     @usableFromInline let word0: UInt64
     @usableFromInline let word1: UInt64

@@ -4,8 +4,8 @@ internal import CSodium
 public enum Ed25519 {
     /// Whether `signature` over `message` was made by the owner of `key`.
     ///
-    /// Strict, as libsodium is: a small-order or non-canonical public key, a small-order R and an S out of range are refused, so
-    /// nobody can turn one valid signature into another.
+    /// Strict, as libsodium is: a small-order or non-canonical public key, a small-order R and an S out of range are
+    /// refused, so nobody can turn one valid signature into another.
     public static func verify(_ signature: Signature, _ message: [UInt8], by key: Bytes32) -> Bool {
         Sodium.start()
         return unsafe signature.withBytes { signature in

@@ -2,8 +2,8 @@ internal import CSodium
 
 /// Secret bytes in memory that is wiped when the last owner lets go. Never printed.
 ///
-/// Immutable after `init`, hence safe to share. Temporaries that the compiler makes on the stack while a secret is used are
-/// not covered: wiping narrows the window in which a core dump or a swapped page shows a key, it does not close it.
+/// Immutable after `init`, hence safe to share. Temporaries that the compiler makes on the stack while a secret is used
+/// are not covered: wiping narrows the window in which a core dump or a swapped page shows a key, it does not close it.
 @safe
 final class Secret: @unchecked Sendable, CustomStringConvertible, CustomDebugStringConvertible {
     private let storage: UnsafeMutablePointer<UInt8>

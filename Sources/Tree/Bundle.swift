@@ -2,7 +2,8 @@ public import Seal
 
 /// What an author signs: 1…4096 of his entries in stamp order, as a Merkle root over their ids.
 ///
-/// A transfer carries some of the entries whole and the hashes of the subtrees it leaves out; the root follows from both.
+/// A transfer carries some of the entries whole and the hashes of the subtrees it leaves out; the root follows from
+/// both.
 public struct Bundle: Sendable, Equatable {
     /// Entries in one bundle.
     public static let countMax = 4096
@@ -60,8 +61,8 @@ public struct Bundle: Sendable, Equatable {
         MerkleTree.root(count: count, leaves: leaves.map { ($0.index, $0.entry.id) }, omitted: omitted)
     }
 
-    /// Whether the author signed exactly these entries: one author, ascending stamps, a proof for each, a signature that
-    /// verifies for this workspace. Says nothing about whether he may write there.
+    /// Whether the author signed exactly these entries: one author, ascending stamps, a proof for each, a signature
+    /// that verifies for this workspace. Says nothing about whether he may write there.
     public func verifies(workspace: Bytes32) -> Bool {
         guard (1...Bundle.countMax).contains(count), !leaves.isEmpty, leaves.count <= count else { return false }
         guard leaves.allSatisfy({ $0.entry.author == author }) else { return false }

@@ -68,8 +68,8 @@ public struct HybridClock: Sendable {
     /// Makes the next tick later than a time that this node has given to something else.
     public mutating func pass(_ hlc: HLC) { last = max(last, hlc) }
 
-    /// Takes over the time of an entry that was applied and came from elsewhere. Those of this node's own writes are taken
-    /// over as they are given out; counting them here would let a burst pull itself along.
+    /// Takes over the time of an entry that was applied and came from elsewhere. Those of this node's own writes are
+    /// taken over as they are given out; counting them here would let a burst pull itself along.
     public mutating func observe(_ hlc: HLC) {
         last = max(last, hlc)
         appliedMs = max(appliedMs, hlc.ms)

@@ -101,8 +101,8 @@ public struct Key: Sendable, Hashable, Comparable, CustomStringConvertible {
 }
 
 extension String {
-    /// Equality byte by byte, where `==` goes by Unicode equivalence. Keys are compared at every step through a tree, so
-    /// the bytes are looked at all at once.
+    /// Equality byte by byte, where `==` goes by Unicode equivalence. Keys are compared at every step through a tree,
+    /// so the bytes are looked at all at once.
     func hasSameBytes(as other: String) -> Bool {
         let (count, otherCount) = (utf8.count, other.utf8.count)
         guard count == otherCount, count > 0 else { return count == otherCount }

@@ -34,7 +34,8 @@ public enum MerkleTree {
         return node(root(ids[..<middle]), root(ids[middle...]))
     }
 
-    /// The hashes of the maximal subtrees without a wanted leaf, left to right: with the wanted leaves they give the root.
+    /// The hashes of the maximal subtrees without a wanted leaf, left to right: with the wanted leaves they give the
+    /// root.
     ///
     /// - `wanted`: leaf indices, ascending.
     /// - `hash`: the hash of the subtree over leaves `start..<start + count`; nil where it is not known.

@@ -26,8 +26,8 @@ public struct TreeEvent: Sendable, Equatable {
 
 /// An observer of a path: keeps the window it has reported and turns changes of the tree into Firebase's events.
 ///
-/// Order within one change: removed, added, moved, changed, then `value`. The cost of a change depends on the children it
-/// touches and on the window, never on the size of the tree.
+/// Order within one change: removed, added, moved, changed, then `value`. The cost of a change depends on the children
+/// it touches and on the window, never on the size of the tree.
 public struct Observation: Sendable {
     public let path: Path
     public let query: Query

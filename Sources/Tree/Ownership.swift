@@ -3,8 +3,8 @@ public import Seal
 
 /// Who may write where: a function of kind, path, author and value alone, the same on every node.
 ///
-/// It is applied to an entry's path and to every path inside its value; one denied path denies the entry. It never looks
-/// at the state of the tree, so the order of arrival cannot matter.
+/// It is applied to an entry's path and to every path inside its value; one denied path denies the entry. It never
+/// looks at the state of the tree, so the order of arrival cannot matter.
 public enum Ownership {
     /// A Firebase client's push ID may lie this far ahead of the entry that carries it.
     static let pushIDLeadMs: UInt64 = 60_000
@@ -64,8 +64,8 @@ public enum Ownership {
         return nil
     }
 
-    /// Whether a row may say something else of a child than of its parent. Inside a message only reactions have a row of
-    /// their own; that its fields belong to its author was established with the message, once.
+    /// Whether a row may say something else of a child than of its parent. Inside a message only reactions have a row
+    /// of their own; that its fields belong to its author was established with the message, once.
     private static func hasOwnRow(_ child: Key, below parent: [Key]) -> Bool {
         guard parent.count >= 4, parent[2].text == "messages", conversations.contains(parent[0].text) else {
             return true

@@ -1,7 +1,7 @@
 /// Reads live entries by path. A database and an in-memory store both implement it.
 ///
-/// Reads are synchronous and see one consistent state. What is returned may include entries that an ancestor has already
-/// killed but that have not been removed yet; ``TreeView`` skips them.
+/// Reads are synchronous and see one consistent state. What is returned may include entries that an ancestor has
+/// already killed but that have not been removed yet; ``TreeView`` skips them.
 public protocol EntryReader {
     /// The live entry exactly at a path.
     func entry(at path: PathKey) throws -> Entry?
@@ -19,8 +19,8 @@ public protocol ReplicaReader {
     func references(in bucket: TimeBucket, after: EntryReference?, limit: Int) throws -> [EntryReference]
     /// Whether an entry is here, live or held.
     func contains(_ reference: EntryReference) throws -> Bool
-    /// The named entries as signed bundles with their proofs, and the references that are not here, until they make about
-    /// `bytesMax`; `taken` says for how many of the references, at least one, the result speaks.
+    /// The named entries as signed bundles with their proofs, and the references that are not here, until they make
+    /// about `bytesMax`; `taken` says for how many of the references, at least one, the result speaks.
     func bundles(
         for references: [EntryReference], bytesMax: Int
     ) throws -> (bundles: [Bundle], gone: [EntryReference], taken: Int)

@@ -2,8 +2,8 @@ public import Seal
 
 /// A bucket of the digest tree: all entries whose milliseconds share their leading bits.
 ///
-/// Level 0 is everything, 1 is ms>>32 (49.7 days), 2 is >>24 (4.7 hours), 3 is >>16 (65 s), 4 is >>8 (256 ms). The shape
-/// is fixed by time, so two nodes compare the same buckets without agreeing on anything.
+/// Level 0 is everything, 1 is ms>>32 (49.7 days), 2 is >>24 (4.7 hours), 3 is >>16 (65 s), 4 is >>8 (256 ms). The
+/// shape is fixed by time, so two nodes compare the same buckets without agreeing on anything.
 public struct TimeBucket: Sendable, Hashable {
     public static let levelMax = 4
     /// Levels whose digests a store keeps; the finer one is computed from the time index.

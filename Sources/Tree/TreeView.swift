@@ -37,7 +37,8 @@ public struct TreeView {
         _ base: Base, path: Path, from lower: PathKey, to upper: PathKey, sizeMax: Int
     ) throws -> Value {
         var value = base.value
-        var size = 0
+        var size = sizeMax < .max ? value.approximateSize : 0
+        guard size <= sizeMax else { throw ReadError.tooLarge }
         // Entries come parents first; the stack holds those above the current one, the last with the greatest stamp.
         var stack: [(path: Path, stamp: Stamp)] = base.stamp.map { [(path, $0)] } ?? []
         try reader.scan(from: lower, to: upper, descending: false) { entry in
@@ -194,7 +195,8 @@ public struct TreeView {
     }
 }
 
-/// How much of a child is read. Others decide how large a child becomes, so a reader of many has to decide what one may cost.
+/// How much of a child is read. Others decide how large a child becomes, so a reader of many has to decide what one may
+/// cost.
 public enum ChildLimit: Sendable, Equatable {
     case none
     /// A larger one throws ``ReadError/tooLarge``.

@@ -1,7 +1,8 @@
 public import CBOR
 
 extension Value {
-    /// Appends the value as deterministic CBOR: text-keyed maps for objects, integers to ±2^53, else the shortest float.
+    /// Appends the value as deterministic CBOR: text-keyed maps for objects, integers to ±2^53, else the shortest
+    /// float.
     public func encode(to writer: inout CBORWriter) {
         switch self {
         case .null: writer.null()

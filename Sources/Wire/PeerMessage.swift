@@ -40,7 +40,8 @@ public enum PeerMessage: Sendable, Equatable {
     public static let referencesMax = 4096
     /// Bytes of bundles in one message, unless a single entry is larger.
     public static let bundleBytesMax = 64 * 1024
-    /// Bytes of one bundle that its author pushes whole, so that an update arrives in one step; a message is at most 4 MiB.
+    /// Bytes of one bundle that its author pushes whole, so that an update arrives in one step; a message is at most 4
+    /// MiB.
     public static let pushBytesMax = 3 << 20
     /// Connected peers and addresses named in one message.
     public static let peersMax = 512

@@ -1,7 +1,8 @@
 internal import ControlAPI
 internal import Glibc
 
-/// A client of the daemon that blocks and does nothing between a line and the system call: what is measured is the daemon.
+/// A client of the daemon that blocks and does nothing between a line and the system call: what is measured is the
+/// daemon.
 final class LineClient {
     /// Longer than anything takes that is not stuck.
     private static let timeoutSeconds = 30

@@ -49,7 +49,8 @@ struct StartBench {
         return daemon.readyNs
     }
 
-    /// From before the first daemon is started until a client of the second one has what a client of the first one sent.
+    /// From before the first daemon is started until a client of the second one has what a client of the first one
+    /// sent.
     private func firstMessage(_ folder: String) throws -> Int64 {
         let start = limit_now_ns()
         let (a, b) = try DaemonUnderTest.pair(program, in: folder)

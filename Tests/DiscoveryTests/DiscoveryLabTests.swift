@@ -51,7 +51,7 @@ struct DiscoveryLabTests {
         try await say(second, "port 2223")
         try await line(second, "registered bbbb")
         try await say(second, "txt k=v")
-        try await retry {
+        try await eventually("it has spread", within: .seconds(5)) {
             try await say(first, "again bbbb")
             let line = try await line(first, "found bbbb")
             return line.contains("port=2223") && line.hasSuffix("txt=k:76")
@@ -98,7 +98,7 @@ struct DiscoveryLabTests {
         }
         try lab.avahi(1, .cont)
         try await lines(first, ["state up", "found bbbb"], within: .seconds(10))
-        try await retry {
+        try await eventually("it has spread", within: .seconds(5)) {
             try await say(second, "again aaaa")
             return try await line(second, "found aaaa").contains("port=1112")
         }
@@ -178,18 +178,17 @@ struct DiscoveryLabTests {
         // The next honest one is found all the same.
         let honest = try probe(lab, 2, "honest", port: 2222)
         try await line(victim, "found honest", within: .seconds(10))
-        try await retry { victim.output.text.contains("found esc\\x1b[31m\\x0afound fake ") }
-        try await retry { victim.output.text.contains("found dots.and\\x5cslash ") }
+        try await eventually("it has spread", within: .seconds(5)) {
+            victim.output.text.contains("found esc\\x1b[31m\\x0afound fake ")
+        }
+        try await eventually("it has spread", within: .seconds(5)) {
+            victim.output.text.contains("found dots.and\\x5cslash ")
+        }
         let text = victim.output.text
         for absent in ["\u{1b}", "\nfound fake", "found long", "found port0", "found cutoff", "state down"] {
             #expect(!text.contains(absent), "\(absent.debugDescription) in \(text)")
         }
         #expect(victim.isRunning && honest.isRunning)
         #expect(victim.errors.text.isEmpty)
-    }
-
-    /// Repeats until it is true, for what spreads over the network in its own time.
-    private func retry(_ isDone: () async throws -> Bool) async throws {
-        try await eventually("it spreads", within: .seconds(5), isDone)
     }
 }

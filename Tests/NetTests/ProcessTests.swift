@@ -6,8 +6,8 @@ import Testing
 @testable import Net
 
 struct FileLockTests {
-    // Taking a lock again is tested in a process of its own: a test that spawns one hands every open descriptor, and with it
-    // the lock, to the child for a moment.
+    // Taking a lock again is tested in a process of its own: a test that spawns one hands every open descriptor, and
+    // with it the lock, to the child for a moment.
 
     @Test func onlyOneHoldsIt() async {
         await #expect(processExitsWith: .success) {

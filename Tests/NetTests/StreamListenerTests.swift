@@ -17,7 +17,8 @@ struct StreamListenerTests {
             #expect(raw != nil)
             #expect(await accepted.value.peerAddress?.isLoopback == true)
             try await loop.run { listener.close() }
-            // A test that spawns a process hands it every descriptor until it execs, so the port may listen a moment longer.
+            // A test that spawns a process hands it every descriptor until it execs, so the port may listen a moment
+            // longer.
             var isRefused = false
             for _ in 0..<100 where !isRefused {
                 isRefused = RawSocket.connected(to: .loopback(port: listener.port)) == nil

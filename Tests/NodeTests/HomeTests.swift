@@ -83,7 +83,8 @@ extension NodeTests {
             #expect(mode(node.home.path) == 0o700)
         }
 
-        /// Whatever stands where the socket belongs: a socket that nobody serves is replaced, everything else left alone.
+        /// Whatever stands where the socket belongs: a socket that nobody serves is replaced, everything else left
+        /// alone.
         @Test func onlyAStaleSocketIsReplaced() async throws {
             let home = try TestHome()
             let target = home.file("precious")

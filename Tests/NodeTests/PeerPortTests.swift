@@ -104,7 +104,8 @@ extension NodeTests {
             try first.synchronise()
         }
 
-        /// A peer of another protocol version, or with a payload that is none, is told and closed; its place is free again.
+        /// A peer of another protocol version, or with a payload that is none, is told and closed; its place is free
+        /// again.
         @Test func otherVersionsAreClosed() async throws {
             let node = try await TestNode("anna")
             let later = LinkPayload(versionMin: 7, versionMax: 9, instance: 1, port: 0).encoded

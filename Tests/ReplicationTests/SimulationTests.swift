@@ -101,8 +101,8 @@ private func path(_ text: String) throws -> Path { try Path(parsing: text) }
         #expect(try run() == run())
     }
 
-    /// Random writes, edits, cuts, heals and crashes; after the network is whole all nodes hold the same, and the digests
-    /// are those of a recount.
+    /// Random writes, edits, cuts, heals and crashes; after the network is whole all nodes hold the same, and the
+    /// digests are those of a recount.
     @Test(arguments: 0..<60)
     func everythingConverges(run: Int) throws {
         let seed = UInt64.random(in: .min ... .max)

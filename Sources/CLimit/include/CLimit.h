@@ -37,7 +37,8 @@ enum limit_work {
     LIMIT_ROWS,           // rows of a message into SQLite, 1,000 in a transaction
 };
 
-// Does it for about `duration_ms` and returns how often a second, for the bulk ones bytes a second; negative if it failed.
+// Does it for about `duration_ms` and returns how often a second, for the bulk ones bytes a second; negative if it
+// failed.
 double limit_rate(enum limit_work work, int duration_ms, const char *directory);
 
 // Nanoseconds of CLOCK_MONOTONIC.

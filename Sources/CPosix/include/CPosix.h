@@ -1,7 +1,7 @@
-// What Swift cannot import from glibc by itself: headers its module map leaves out (epoll, eventfd, netlink), macros and
-// structures that only exist with _GNU_SOURCE (SO_PEERCRED, OFD locks), and what has to be safe in a signal handler.
-// Every function that can fail returns -1 and leaves the reason in errno unless it says otherwise. Descriptors are made
-// close-on-exec and, where that means something, non-blocking.
+// What Swift cannot import from glibc by itself: headers its module map leaves out (epoll, eventfd, netlink), macros
+// and structures that only exist with _GNU_SOURCE (SO_PEERCRED, OFD locks), and what has to be safe in a signal
+// handler. Every function that can fail returns -1 and leaves the reason in errno unless it says otherwise. Descriptors
+// are made close-on-exec and, where that means something, non-blocking.
 #pragma once
 
 // No header of the C library that defines types, as sys/types.h does timespec: they would become this module's, and
@@ -32,8 +32,8 @@ int starling_epoll_create(void);
 int starling_epoll_add(int epoll, int descriptor, uint32_t events, uint64_t token);
 int starling_epoll_change(int epoll, int descriptor, uint32_t events, uint64_t token);
 int starling_epoll_remove(int epoll, int descriptor);
-// Waits for up to `timeout_ms` (-1: without limit). Returns how many entries of `ready` were filled, 0 after the time or
-// an interrupting signal.
+// Waits for up to `timeout_ms` (-1: without limit). Returns how many entries of `ready` were filled, 0 after the time
+// or an interrupting signal.
 int starling_epoll_wait(int epoll, struct starling_ready *ready, int capacity, int timeout_ms);
 
 int starling_eventfd_create(void);
@@ -49,8 +49,8 @@ int starling_thread_start(uint64_t *thread, const char *name, size_t stack_size,
 
 // MARK: Signals
 
-// Routes `signal_number` (1 … 63) into a pipe: a handler writes its number as one byte to `write_descriptor`, which must be
-// non-blocking. The earlier disposition is kept for starling_signal_restore. One pipe per signal in a process.
+// Routes `signal_number` (1 … 63) into a pipe: a handler writes its number as one byte to `write_descriptor`, which
+// must be non-blocking. The earlier disposition is kept for starling_signal_restore. One pipe per signal in a process.
 int starling_signal_route(int signal_number, int write_descriptor);
 int starling_signal_restore(int signal_number);
 
@@ -63,7 +63,8 @@ int starling_pipe(int ends[2]);
 // Credentials of the process that connected a Unix stream, as they were when it did (SO_PEERCRED, unix(7)).
 int starling_peer_credentials(int descriptor, int32_t *pid, uint32_t *uid, uint32_t *gid);
 
-// A netlink socket that becomes readable whenever a link or an IPv4 or IPv6 address of this host changes (rtnetlink(7)).
+// A netlink socket that becomes readable whenever a link or an IPv4 or IPv6 address of this host changes
+// (rtnetlink(7)).
 int starling_netlink_open(void);
 // Empties it. Returns 1 if there was anything (also when the kernel had to drop messages), 0 if not.
 int starling_netlink_drain(int descriptor);
@@ -86,8 +87,8 @@ int starling_terminal_size(int descriptor, unsigned *columns, unsigned *rows);
 int starling_terminal_set_raw(int descriptor);
 int starling_terminal_restore(void);
 
-// Cells that a Unicode scalar takes on a terminal: 0, 1 or 2; -1 for controls and what is unassigned. Independent of the
-// locale of the process (C.UTF-8 is used).
+// Cells that a Unicode scalar takes on a terminal: 0, 1 or 2; -1 for controls and what is unassigned. Independent of
+// the locale of the process (C.UTF-8 is used).
 int starling_wcwidth(uint32_t scalar);
 
 // MARK: Clock

@@ -1,7 +1,7 @@
 /// The receiving direction of a link: opens frames and puts messages together again. See `FrameSealer` for the format.
 ///
-/// Holds at most one frame and one message of `LinkLimits.messageSizeMax`. Not copyable: a copy would accept again what the
-/// original has already accepted.
+/// Holds at most one frame and one message of `LinkLimits.messageSizeMax`. Not copyable: a copy would accept again what
+/// the original has already accepted.
 public struct FrameOpener: ~Copyable, Sendable {
     private var cipher: CipherState
     /// The frame being received, from its length on; its memory is used again for the next.
@@ -16,9 +16,9 @@ public struct FrameOpener: ~Copyable, Sendable {
 
     /// Takes bytes in any pieces; the messages that are complete with them, in order.
     ///
-    /// Throws for a changed, repeated, missing or reordered frame (`authenticationFailed`), for lengths and bytes that the
-    /// protocol does not have (`malformed`) and for a message over the limit (`messageTooLong`). Every later call throws
-    /// `closed`.
+    /// Throws for a changed, repeated, missing or reordered frame (`authenticationFailed`), for lengths and bytes that
+    /// the protocol does not have (`malformed`) and for a message over the limit (`messageTooLong`). Every later call
+    /// throws `closed`.
     public mutating func receive(_ bytes: [UInt8]) throws(LinkError) -> [[UInt8]] {
         guard !isOver else { throw LinkError(.closed) }
         isOver = true

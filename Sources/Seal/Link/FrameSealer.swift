@@ -1,8 +1,8 @@
 /// The sending direction of a link: cuts messages into frames and seals them.
 ///
-/// A frame is a two-byte big-endian length and that many bytes of ChaCha20-Poly1305. Its plaintext begins with 0 in the last
-/// frame of a message and with 1 where more follow. After every 65,536 frames the key is replaced by the next (Noise's REKEY).
-/// Not copyable: two copies would seal different texts with one nonce, which gives both away.
+/// A frame is a two-byte big-endian length and that many bytes of ChaCha20-Poly1305. Its plaintext begins with 0 in the
+/// last frame of a message and with 1 where more follow. After every 65,536 frames the key is replaced by the next
+/// (Noise's REKEY). Not copyable: two copies would seal different texts with one nonce, which gives both away.
 public struct FrameSealer: ~Copyable, Sendable {
     private var cipher: CipherState
 

@@ -1,5 +1,5 @@
-/// Collects one handshake message from however it was cut up. Bounded: it never holds more than the longest handshake message,
-/// refuses a length that is not due as soon as it is known, and the magic at its first wrong byte.
+/// Collects one handshake message from however it was cut up. Bounded: it never holds more than the longest handshake
+/// message, refuses a length that is not due as soon as it is known, and the magic at its first wrong byte.
 struct HandshakeBuffer: Sendable {
     private static let sizeMax = LinkParty.magic.count + 2 + LinkLimits.message2Sizes.upperBound
 

@@ -1,6 +1,7 @@
 /// What handshake messages 2 and 3 carry: who is speaking, the proof, and the caller's bytes.
 ///
-/// The signature covers the workspace and the handshake's hash up to here, so that it is worth nothing in any other handshake.
+/// The signature covers the workspace and the handshake's hash up to here, so that it is worth nothing in any other
+/// handshake.
 struct LinkClaim {
     let identity: Bytes32
     let payload: [UInt8]

@@ -1,7 +1,8 @@
-/// The dialling side of a link's handshake, without a socket: write what `start` gives, then feed `receive` with what comes.
+/// The dialling side of a link's handshake, without a socket: write what `start` gives, then feed `receive` with what
+/// comes.
 ///
-/// Noise_XXpsk0_25519_ChaChaPoly_SHA256 in the frame of the peer protocol. Has no clock: the caller ends a handshake that
-/// takes over 5 seconds. Not copyable, because two copies would use one ephemeral key twice.
+/// Noise_XXpsk0_25519_ChaChaPoly_SHA256 in the frame of the peer protocol. Has no clock: the caller ends a handshake
+/// that takes over 5 seconds. Not copyable, because two copies would use one ephemeral key twice.
 ///
 ///     var initiator = LinkInitiator(psk: psk, workspace: id, identity: key, payload: claims, expectedPeer: nil)
 ///     try write(initiator.start())
@@ -38,7 +39,8 @@ public struct LinkInitiator: ~Copyable, Sendable {
         state = .ready(LinkInitiatorHello(party: party, psk: psk, expectedPeer: expectedPeer))
     }
 
-    /// The first bytes of the connection: magic and message 1. Call it once, before `receive`; throws `closed` after that.
+    /// The first bytes of the connection: magic and message 1. Call it once, before `receive`; throws `closed` after
+    /// that.
     public mutating func start() throws(LinkError) -> [UInt8] {
         guard case .ready(let hello) = state else { throw LinkError(.closed) }
         state = .over

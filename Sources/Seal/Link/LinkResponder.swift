@@ -1,8 +1,8 @@
 /// The accepting side of a link's handshake, without a socket: feed `receive` with what comes and do what it says.
 ///
-/// Noise_XXpsk0_25519_ChaChaPoly_SHA256 in the frame of the peer protocol. Has no clock: the caller ends a handshake that
-/// takes over 5 seconds, and limits how many are open. Until the other side is known to have a network key, a handshake costs
-/// its buffer and a few hashes. Not copyable, because two copies would use one ephemeral key twice.
+/// Noise_XXpsk0_25519_ChaChaPoly_SHA256 in the frame of the peer protocol. Has no clock: the caller ends a handshake
+/// that takes over 5 seconds, and limits how many are open. Until the other side is known to have a network key, a
+/// handshake costs its buffer and a few hashes. Not copyable, because two copies would use one ephemeral key twice.
 public struct LinkResponder: ~Copyable, Sendable {
     private enum State {
         case waitingForMessage1(LinkResponderHello)

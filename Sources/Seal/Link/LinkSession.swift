@@ -1,7 +1,7 @@
 /// An established link: who is there, and the two directions.
 ///
-/// Not copyable, because two copies of a sealer would seal different texts with one nonce. Read the other properties first and
-/// then take it apart: `sealer = consume session.sealer`, `opener = consume session.opener`.
+/// Not copyable, because two copies of a sealer would seal different texts with one nonce. Read the other properties
+/// first and then take it apart: `sealer = consume session.sealer`, `opener = consume session.opener`.
 @frozen
 public struct LinkSession: ~Copyable, Sendable {
     /// The Ed25519 key that the other side has proved to own. It may be our own: a node that has dialled itself.
@@ -30,8 +30,8 @@ public struct LinkSession: ~Copyable, Sendable {
     }
 }
 
-/// What a handshake wants after some bytes have come in. Not copyable, as the session in it: `switch consume step`, with one
-/// pattern a case.
+/// What a handshake wants after some bytes have come in. Not copyable, as the session in it: `switch consume step`,
+/// with one pattern a case.
 @frozen
 public enum LinkStep: ~Copyable, Sendable {
     /// The message is not complete yet.

@@ -1,5 +1,5 @@
-// The stages of XXpsk0 between two Starling nodes, one type each: a message that is not due cannot be written or read, because
-// the type that could do it does not exist at that moment.
+// The stages of XXpsk0 between two Starling nodes, one type each: a message that is not due cannot be written or read,
+// because the type that could do it does not exist at that moment.
 
 /// What one side brings to a handshake.
 struct LinkParty: Sendable {

@@ -1,7 +1,7 @@
 internal import CSodium
 
-/// ChaCha20-Poly1305 with a counting nonce (Noise rev 34 §5.1). Never seal with two copies of one state: they would use one
-/// nonce for two texts, which gives both away.
+/// ChaCha20-Poly1305 with a counting nonce (Noise rev 34 §5.1). Never seal with two copies of one state: they would use
+/// one nonce for two texts, which gives both away.
 struct CipherState: Sendable {
     /// Bytes that sealing adds.
     static let overhead = 16
@@ -67,8 +67,8 @@ struct CipherState: Sendable {
         nonce += 1
     }
 
-    /// Opens `count` bytes of `text`, tag included, from `offset` on in place; the plaintext is 16 bytes shorter. Where this
-    /// throws, the bytes are not usable and the nonce has not moved.
+    /// Opens `count` bytes of `text`, tag included, from `offset` on in place; the plaintext is 16 bytes shorter. Where
+    /// this throws, the bytes are not usable and the nonce has not moved.
     mutating func open(
         _ text: inout [UInt8], at offset: Int, count: Int, associated: Bytes32? = nil
     ) throws(NoiseError) {

@@ -1,5 +1,5 @@
-/// Who sends what, in which order: Noise's patterns as a table (Noise rev 34 §7 and §9), so that one interpreter runs them all
-/// and can be checked against the public test vectors.
+/// Who sends what, in which order: Noise's patterns as a table (Noise rev 34 §7 and §9), so that one interpreter runs
+/// them all and can be checked against the public test vectors.
 struct HandshakePattern: Sendable {
     enum Token: Sendable {
         /// An ephemeral public key.

@@ -1,4 +1,5 @@
-/// The interpreter of `HandshakePattern` (Noise rev 34 §5.3). No clock, no socket, no random source: ephemeral keys are given.
+/// The interpreter of `HandshakePattern` (Noise rev 34 §5.3). No clock, no socket, no random source: ephemeral keys are
+/// given.
 struct HandshakeState: Sendable {
     enum Role: Sendable {
         case initiator, responder

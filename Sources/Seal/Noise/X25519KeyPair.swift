@@ -7,8 +7,8 @@ public struct X25519KeyPair: Sendable {
     /// The 32 bytes that the other side needs.
     public let publicKey: Bytes32
 
-    /// The pair that a link's static key comes from unless another is given. The protocol wants one for the life of a process:
-    /// identities are proved by signatures, so it need not be stored.
+    /// The pair that a link's static key comes from unless another is given. The protocol wants one for the life of a
+    /// process: identities are proved by signatures, so it need not be stored.
     public static let process = X25519KeyPair()
 
     /// A fresh random pair.
