@@ -62,9 +62,8 @@ extension Node {
         return short
     }
 
-    /// Bytes read of a name or a topic, which others have written: that of the largest entry, should every byte of it
-    /// have to be escaped.
-    private static let metadataMax = 6 * Entry.sizeMax
+    /// Bytes read of a name or a topic, which others have written.
+    private static let metadataMax = 64 << 10
 
     /// A small value that others have written; null if it is far too large.
     func metadata(at path: Path) throws -> Value {
