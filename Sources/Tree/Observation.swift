@@ -43,10 +43,9 @@ public struct Observation: Sendable {
     /// The value at the path itself where it is no object.
     private var scalar: Value = .null
 
-    /// - Parameters:
-    ///   - kinds: the events wanted.
-    ///   - sizeMax: bytes the window may have as JSON; beyond it reads throw ``ReadError/tooLarge``.
-    ///   - childLimit: what happens to a child that is too large; none may be larger than the window.
+    /// - `kinds`: the events wanted.
+    /// - `sizeMax`: bytes the window may have as JSON; beyond it reads throw ``ReadError/tooLarge``.
+    /// - `childLimit`: what happens to a child that is too large; none may be larger than the window.
     public init(
         path: Path, query: Query, kinds: Set<TreeEvent.Kind>, sizeMax: Int, childLimit: ChildLimit? = nil
     ) {
@@ -120,8 +119,8 @@ public struct Observation: Sendable {
         return events(from: before, scalarBefore)
     }
 
-    /// The events of a change of one child in a window by key, without a look at the others: what every message is to those
-    /// who follow its channel. Nil, and nothing has changed, where the window has to be read anew.
+    /// The events of a change of one child in a window by key, without a look at the others: what every message is to
+    /// those who follow its channel. Nil, and nothing has changed, where the window has to be read anew.
     private mutating func follow(_ key: Key, _ view: TreeView) throws -> [TreeEvent]? {
         guard query.order == .key, !key.isEngine, !window.children.isEmpty else { return nil }
         let value = try view.child(key, of: path, limit: childLimit)
@@ -198,8 +197,8 @@ public struct Observation: Sendable {
         return low
     }
 
-    /// Whether a child behind the edge of a full window may have come before one of these: surely not as long as the one
-    /// at the edge stands where it stood.
+    /// Whether a child behind the edge of a full window may have come before one of these: surely not as long as the
+    /// one at the edge stands where it stood.
     private func mayRefill(_ children: [QueryWindow.Child], _ keys: Set<Key>) -> Bool {
         let excess = children.count - window.children.count
         guard excess >= 0 else { return true }

@@ -141,9 +141,8 @@ extension TreeView {
     ///
     /// By key it reads only what it returns; the other orders read all children of the path.
     ///
-    /// - Parameters:
-    ///   - sizeMax: bytes as JSON after which it throws ``ReadError/tooLarge``.
-    ///   - childLimit: what happens to a child that is too large; none may be larger than the window.
+    /// - `sizeMax`: bytes as JSON after which it throws ``ReadError/tooLarge``.
+    /// - `childLimit`: what happens to a child that is too large; none may be larger than the window.
     public func window(
         of path: Path, _ query: Query, sizeMax: Int, childLimit: ChildLimit? = nil
     ) throws -> QueryWindow {

@@ -78,7 +78,7 @@ public struct TreeView {
 
     /// The value of one child.
     ///
-    /// - Parameter sizeMax: bytes as for ``value(at:sizeMax:)``.
+    /// - `sizeMax`: bytes as for ``value(at:sizeMax:)``.
     public func child(_ key: Key, of path: Path, sizeMax: Int = .max) throws -> Value {
         try child(key, of: path, base: base(at: path), sizeMax: sizeMax)
     }
@@ -132,10 +132,9 @@ public struct TreeView {
     /// Visits children in key order or backwards, with their values, until the body returns false. Reads only what it
     /// visits: a seek and a scan for each child.
     ///
-    /// - Parameters:
-    ///   - lower: first key that may be visited.
-    ///   - upper: last key that may be visited.
-    ///   - limit: what happens to a child that is too large.
+    /// - `lower`: first key that may be visited.
+    /// - `upper`: last key that may be visited.
+    /// - `limit`: what happens to a child that is too large.
     public func children(
         of path: Path, from lower: Key? = nil, through upper: Key? = nil, descending: Bool = false,
         limit: ChildLimit = .none, _ body: (Key, Value) throws -> Bool

@@ -13,8 +13,8 @@ enum BenchProgram {
             "starling-bench", "Measures two daemons on this machine beside what the machine can do at most",
             details: [
                 "Every run begins with the limits: the floor of one chat message from client to client, made of "
-                    + "nothing but the system calls, the commits and the cryptography that it cannot do without, and the "
-                    + "rates of one core. Figures of another run or machine cannot be compared without them.",
+                    + "nothing but the system calls, the commits and the cryptography that it cannot do without, and "
+                    + "the rates of one core. Figures of another run or machine cannot be compared without them.",
                 "latency: from a client's send to the event at a client of the other node, and to the answer, one "
                     + "message at a time and in bursts; in turns with the limit, so that noise hits both alike.",
                 "memory: an idle daemon with an empty workspace, and with 100,000 messages.",

@@ -43,7 +43,8 @@ import Wire
             .soft([try soft()]), .peers(connected: [], addresses: [PeerAddress(node: .zero, address: "10.0.0.1:1")]),
             .ping(vitals), .pong(vitals), .verify(nonce: [UInt8](repeating: 1, count: 16)),
             .verified(
-                nonce: [UInt8](repeating: 1, count: 16), answer: [UInt8](repeating: 2, count: 16), count: 7, sum: .zero),
+                nonce: [UInt8](repeating: 1, count: 16), answer: [UInt8](repeating: 2, count: 16), count: 7,
+                sum: .zero),
             .notice("no"), .goodbye("the end"),
         ]
     }
