@@ -33,10 +33,13 @@ final class Machine: Sendable {
     }
 
     deinit {
-        running.withLock { $0?.kill(SIGKILL) }
+        let daemon = running.withLock { $0 }
+        daemon?.kill(SIGKILL)
         guard let home else { return }
         // Daemons in the background that a test has left behind.
         for id in Self.daemons(of: home) { kill(id, SIGKILL) }
+        // Until they are gone they may make files.
+        for _ in 0..<200 where daemon?.isRunning == true || !Self.daemons(of: home).isEmpty { poll(nil, 0, 10) }
         try? FileManager.default.removeItem(atPath: home)
     }
 
