@@ -47,7 +47,10 @@ public struct ClockEstimate: Sendable {
             weighted.isEmpty
             ? max(own.clockMs, buildMs, own.highWaterMs) : ClockEstimate.median(weighted)
         target = Int64(clamping: median) &- Int64(clamping: own.clockMs)
-        if updatedMs == nil { offsetMs = target }
+        // A clock that is certainly wrong is not approached from but left: time may jump forwards, and everything that
+        // this node says meanwhile would be too old for others.
+        let isBroken = weight(own, anyContent: false) == 0
+        if updatedMs == nil || (isBroken && target > offsetMs) { offsetMs = target }
         slew(nowMs)
     }
 

@@ -97,7 +97,7 @@ extension NodeTests {
             let start = Deadline.nowNs
             daemon.process.terminate()
             #expect(try await daemon.process.wait() == 0)
-            #expect(Deadline.nowNs - start < 2_000_000_000)
+            #expect(Deadline.nowNs - start < Pace.ns(2000))
             #expect(try client.line() == nil)
             #expect(try !daemon.home.files.contains("starling.sock"))
         }

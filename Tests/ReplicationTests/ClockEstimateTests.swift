@@ -49,6 +49,22 @@ import Testing
         let after = estimate.workspaceMs(ownClockMs: own + 1000, nowMs: 1000)
         #expect(after >= before)
     }
+
+    /// A machine without a battery is in 1970, and alone: with the first peer it is in the present at once.
+    @Test func aBrokenClockIsLeftAtOnce() {
+        var estimate = ClockEstimate(buildMs: buildMs)
+        estimate.update(own: sample(0), peers: [], nowMs: 0)
+        #expect(estimate.workspaceMs(ownClockMs: 0, nowMs: 0) == buildMs)
+        let present = buildMs + 1000 * hourMs
+        estimate.update(own: sample(10), peers: [sample(present)], nowMs: 10)
+        #expect(estimate.workspaceMs(ownClockMs: 10, nowMs: 10) == present)
+        // A clock that may be right is approached.
+        var other = ClockEstimate(buildMs: buildMs)
+        let own = buildMs + hourMs
+        other.update(own: sample(own), peers: [], nowMs: 0)
+        other.update(own: sample(own + 1000), peers: [sample(present), sample(present)], nowMs: 1000)
+        #expect(other.workspaceMs(ownClockMs: own + 1000, nowMs: 1000) == own + 1500)
+    }
 }
 
 /// Clocks that others claim to have.

@@ -92,6 +92,20 @@ final class LineClient {
         return try LineClient.line(descriptor, &splitter, Deadline(afterMs: timeoutMs))
     }
 
+    /// The last line before the daemon closes; those before it are read and not looked at.
+    func lastLine() throws -> JSON {
+        let deadline = Deadline(afterMs: LineClient.timeoutMs)
+        var last: [UInt8] = []
+        while true {
+            while let line = try splitter.next() { last = Array(line) }
+            try deadline.wait(for: POLLIN, on: descriptor, "waiting for the end")
+            var chunk = [UInt8](repeating: 0, count: 64 << 10)
+            let count = unsafe chunk.withUnsafeMutableBytes { unsafe recv(descriptor, $0.baseAddress, $0.count, 0) }
+            guard count > 0 else { return try JSON.parse(last) }
+            splitter.append(Array(chunk.prefix(count)))
+        }
+    }
+
     /// The next line that is no notification.
     func answer() throws -> JSON {
         let deadline = Deadline(afterMs: LineClient.timeoutMs)
