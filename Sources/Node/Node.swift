@@ -112,7 +112,7 @@ public actor Node {
         clock = HybridClock(workspaceMs: base, greatestStored: greatest, randomness: SecureRandom.uint64())
         replicator = Replicator(
             workspace: workspace.id, key: key, instance: instance, clock: ClockEstimate(buildMs: Node.buildMs),
-            highWater: greatest)
+            highWater: greatest, softAfter: clock.last)
     }
 
     /// Begins to listen, to serve clients and to look for peers. After it returns clients can attach.

@@ -113,14 +113,18 @@ public struct Replicator: Sendable {
         var publishedMs: UInt64
     }
 
+    /// - `softAfter`: later than all soft state that an earlier start of this node can have published, or others would
+    ///   take its first words for old ones.
     public init(
-        workspace: Bytes32, key: SigningKey, instance: UInt64, clock: ClockEstimate, highWater: HLC
+        workspace: Bytes32, key: SigningKey, instance: UInt64, clock: ClockEstimate, highWater: HLC,
+        softAfter: HLC = .zero
     ) {
         self.workspace = workspace
         self.key = key
         self.instance = instance
         self.clock = clock
         self.highWater = highWater
+        softClock = softAfter
     }
 
     /// Links in a fixed order.

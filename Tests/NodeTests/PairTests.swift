@@ -1,5 +1,6 @@
 import ControlAPI
 import Foundation
+import Net
 import Node
 import Seal
 import Testing
@@ -175,6 +176,20 @@ extension NodeTests {
             try b.client().waitForMessage("from one")
             try b.client().send(message: "from the other")
             try a.client().waitForMessage("from the other")
+        }
+
+        /// An address at which one node was known belongs to another one now: it is connected all the same.
+        @Test func anotherNodeAtAKnownAddressIsConnected() async throws {
+            let first = try await TestNode("anna")
+            let b = try await TestNode("bert", peers: [first])
+            let atB = try b.client()
+            try atB.waitForPerson(UID.text(first.uid), "anna online") { $0["state"]?.string == "online" }
+            await first.stop()
+            let next = try await TestNode("carl") { $0.listen = SocketAddress("127.0.0.1:\(first.port)") }
+            try atB.event("carl online") {
+                $0["person"]?["uid"]?.string == UID.text(next.uid) && $0["person"]?["state"]?.string == "online"
+            }
+            #expect(b.logLines("another node answered").count == 1)
         }
     }
 }

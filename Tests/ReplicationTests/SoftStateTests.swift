@@ -1,4 +1,5 @@
 import Seal
+import Store
 import Testing
 import Tree
 import Wire
@@ -109,5 +110,22 @@ import Wire
         #expect(later == Int(SoftState.rateMax))
         let isOtherHeard = soft.admit(author: self.key(2).publicKey, nowMs: nowMs)
         #expect(isOtherHeard)
+    }
+
+    /// What is published after a restart is later than what was published before it.
+    @Test func aRestartSpeaksLaterThanBefore() throws {
+        let key = key(1)
+        let greatest = HLC(ms: workspaceMs + 3_600_000)
+        let clock = HybridClock(workspaceMs: workspaceMs, greatestStored: greatest, randomness: 99)
+        var replicator = Replicator(
+            workspace: workspace, key: key, instance: 2, clock: ClockEstimate(buildMs: 1), highWater: greatest,
+            softAfter: clock.last)
+        let moment = Moment(monotonicMs: nowMs, wallMs: workspaceMs, isSynchronised: true)
+        replicator.start(moment)
+        let path = try Path(parsing: "presence/\(UID.text(key.publicKey))")
+        _ = try replicator.step(moment, .setSoft(path, .bool(true), ttlMs: 30_000, isRefreshed: true), MemoryStore())
+        let said = try #require(replicator.soft.record(author: key.publicKey, path: path))
+        #expect(said.hlc > clock.last && said.hlc > greatest)
+        #expect(replicator.softTime == said.hlc)
     }
 }

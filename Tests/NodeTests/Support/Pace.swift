@@ -4,7 +4,7 @@ import ControlAPI
 /// mean so many times longer under a sanitizer or beside other programs.
 enum Pace {
     /// What the standard work takes there, in microseconds.
-    private static let standardUs: UInt64 = 10_000
+    private static let standardUs: UInt64 = 4000
 
     /// So many times slower than that this run is, at least 1.
     private static let factor: UInt64 = {
