@@ -3,14 +3,18 @@ PREFIX ?= /usr/local
 SECONDS ?= 20
 ARGS ?=
 BENCH ?= latency memory start
+FIRST ?= 0
+COUNT ?= 10000
+SEED ?= 1
+MINUTES ?= 20
 export DESTDIR
 
 MAKEFLAGS += --no-print-directory
 .NOTPARALLEL:
-.PHONY: help run test check build lint format bench fuzz docs install uninstall clean
+.PHONY: help run test check build lint format bench fuzz model soak lab-soak docs install uninstall clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
 run: ## install what is missing, build, start the daemon if none runs, open the chat
 	@.ci/prepare build run
@@ -44,6 +48,19 @@ bench: ## figures against this machine's limits (BENCH="latency memory start")
 fuzz: ## hostile bytes at each reader (SECONDS=20 each)
 	@.ci/prepare build
 	@.ci/fuzz $(SECONDS)
+
+model: ## the tree against a naive model (FIRST=0 COUNT=10000 seeds)
+	@.ci/prepare build
+	@.ci/model $(FIRST) $(COUNT)
+
+soak: COUNT = 0
+soak: ## many nodes and all that can go wrong, until Ctrl-C (FIRST=0 COUNT=seeds)
+	@.ci/prepare build
+	@.ci/soak $(FIRST) $(COUNT)
+
+lab-soak: ## 12 hosts on this machine and all that can go wrong with their networks (SEED=1 MINUTES=20); needs root
+	@.ci/prepare build run test
+	@.ci/lab-soak $(SEED) $(MINUTES)
 
 docs: ## the documentation as web pages: .build/docs
 	@.ci/prepare build

@@ -6,6 +6,8 @@
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <time.h>
 #include <unistd.h>
 
 int starling_accept(int listener) { return accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC); }
@@ -64,4 +66,13 @@ int starling_netlink_drain(int descriptor) {
         if (sender.nl_pid == 0) any = 1;
     }
     return any;
+}
+
+int starling_boot_timer_open(void) { return timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC); }
+
+int starling_boot_timer_set(int descriptor, uint64_t delay_ms) {
+    struct itimerspec due = {
+        .it_value = {.tv_sec = (time_t)(delay_ms / 1000), .tv_nsec = (long)(delay_ms % 1000) * 1000000},
+    };
+    return timerfd_settime(descriptor, 0, &due, NULL);
 }

@@ -8,6 +8,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/timex.h>
 #include <unistd.h>
 
@@ -117,4 +119,12 @@ int starling_clock_is_synchronised(void) {
     struct timex state = {0};
     int result = ntp_adjtime(&state);
     return result >= 0 && result != TIME_ERROR && !(state.status & STA_UNSYNC);
+}
+
+int starling_forbid_core_dumps(void) {
+    struct rlimit none = {0, 0};
+    if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) || setrlimit(RLIMIT_CORE, &none)) return -1;
+    struct rlimit now;
+    if (prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 0 || getrlimit(RLIMIT_CORE, &now) || now.rlim_cur != 0) return -1;
+    return 0;
 }

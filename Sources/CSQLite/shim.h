@@ -1,5 +1,8 @@
 #include <sqlite3.h>
 
+// Variadic, which Swift does not import. Without counts of all memory in use, allocations need no lock.
+static inline void starling_configure(void) { sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); }
+
 // SQLITE_TRANSIENT is a cast of -1 to a function pointer, which Swift does not import.
 static inline int starling_bind_blob(sqlite3_stmt *statement, int index, const void *bytes, sqlite3_uint64 count) {
     return sqlite3_bind_blob64(statement, index, bytes, count, SQLITE_TRANSIENT);

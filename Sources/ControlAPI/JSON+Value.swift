@@ -5,7 +5,10 @@ extension JSON {
     ///
     /// An object becomes an array if all its keys are integers from 0 on and more than half of the places up to the
     /// greatest are taken; the others are null.
-    public init(_ value: Tree.Value) {
+    ///
+    /// - `export`: with priorities, as Firebase's `exportVal`: a node's priority is its member `.priority`, a scalar
+    ///   with one is `{".value", ".priority"}`, and nothing becomes an array.
+    public init(_ value: Tree.Value, export: Bool = false) {
         switch value {
         case .null: self = .null
         case .bool(let value): self = .bool(value)
@@ -13,11 +16,16 @@ extension JSON {
         case .double(let value): self = .double(value)
         case .string(let value): self = .string(value)
         case .object(let object):
-            if let elements = JSON.arrayElements(object) {
+            if !export, value.leaf != value {
+                self = JSON(value.leaf)
+            } else if !export, let elements = JSON.arrayElements(object) {
                 self = .array(elements)
             } else {
                 var members = JSONObject()
-                for child in object.children { members.append(child.key.text, JSON(child.value)) }
+                if export, !value.priority.isNull { members.append(Tree.Key.priority.text, JSON(value.priority)) }
+                for child in object.children where !child.key.isEngine || (export && child.key != .priority) {
+                    members.append(child.key.text, JSON(child.value, export: export))
+                }
                 self = .object(members)
             }
         }
@@ -25,11 +33,12 @@ extension JSON {
 
     private static func arrayElements(_ object: ObjectValue) -> [JSON]? {
         // Children are in order, integers first: the last one tells whether all are integers.
-        guard let first = object.children.first?.key.integer, first >= 0, let last = object.children.last?.key.integer,
-            Int(last) < object.count * 2
+        let children = object.children.filter { !$0.key.isEngine }
+        guard let first = children.first?.key.integer, first >= 0, let last = children.last?.key.integer,
+            Int(last) < children.count * 2
         else { return nil }
         var elements = [JSON](repeating: .null, count: Int(last) + 1)
-        for child in object.children {
+        for child in children {
             guard let index = child.key.integer else { return nil }
             elements[Int(index)] = JSON(child.value)
         }

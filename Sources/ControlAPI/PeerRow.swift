@@ -14,6 +14,48 @@ public struct PeerRow: Sendable, Equatable {
         public static let refused = State(rawValue: "refused")
     }
 
+    /// Where an address is known from. Open: more may come.
+    public struct Path: RawRepresentable, Sendable, Hashable {
+        public var rawValue: String
+
+        public init(rawValue: String) {
+            self.rawValue = rawValue
+        }
+
+        /// Announced on the network, found through Avahi.
+        public static let mdns = Path(rawValue: "mdns")
+        /// Added by a person.
+        public static let named = Path(rawValue: "named")
+        /// Told by another node.
+        public static let gossiped = Path(rawValue: "gossiped")
+        /// The other side opened the connection.
+        public static let inbound = Path(rawValue: "inbound")
+        /// Good before this start.
+        public static let remembered = Path(rawValue: "remembered")
+    }
+
+    /// Why an address does not lead to a connection. Open: more may come.
+    public struct Failure: RawRepresentable, Sendable, Hashable {
+        public var rawValue: String
+
+        public init(rawValue: String) {
+            self.rawValue = rawValue
+        }
+
+        /// Nothing listens at the port, or a firewall says so (ECONNREFUSED).
+        public static let refused = Failure(rawValue: "refused")
+        /// No answer in time: switched off, or a firewall drops it.
+        public static let timedOut = Failure(rawValue: "timedOut")
+        /// The host does not answer on its own network, or there is no way to it (EHOSTUNREACH, ENETUNREACH).
+        public static let unreachable = Failure(rawValue: "unreachable")
+        /// This machine forbids it (EPERM, EACCES).
+        public static let forbidden = Failure(rawValue: "forbidden")
+        /// Something answers and ends the handshake without a word: another workspace's key, or no Starling.
+        public static let key = Failure(rawValue: "key")
+        /// No protocol version is common to both.
+        public static let version = Failure(rawValue: "version")
+    }
+
     /// Empty while nobody has said who answers at the address.
     public var uid: String
     public var name: String
@@ -27,6 +69,17 @@ public struct PeerRow: Sendable, Equatable {
     public var lacks: Int64?
     /// Entries they have and we lack; nil before a comparison.
     public var ahead: Int64?
+    /// Where the address is known from; nil from a daemon that does not say.
+    public var path: Path?
+    /// How long ago something was heard over the link, in milliseconds; nil without a link.
+    public var heardMs: Int64?
+    /// Entries of this node that were refused since the daemon started, because their authors may not write them or
+    /// their signatures do not fit; nil without a link.
+    public var refusals: Int64?
+    /// Why it is not connected, for programs; nil where it is, or where the reason has no word.
+    public var failure: Failure?
+    /// The same in words.
+    public var reason: String?
 
     public init(
         uid: String, name: String, address: String, state: State, rttMs: Double? = nil, skewMs: Int64? = nil,
@@ -50,15 +103,26 @@ public struct PeerRow: Sendable, Equatable {
             state: State(rawValue: try fields.string("state")), rttMs: try fields.optionalDouble("rttMs"),
             skewMs: try fields.optionalInt("skewMs"), lacks: try fields.optionalInt("lacks"),
             ahead: try fields.optionalInt("ahead"))
+        path = try fields.optionalString("path").map(Path.init(rawValue:))
+        heardMs = try fields.optionalInt("heardMs")
+        refusals = try fields.optionalInt("refusals")
+        failure = try fields.optionalString("failure").map(Failure.init(rawValue:))
+        reason = try fields.optionalString("reason")
     }
 
     /// The row with the fields of the fixed surface; what is not known yet is `null`.
     public var json: JSON {
-        [
+        var object: JSONObject = [
             "uid": .string(uid), "name": .string(name), "address": .string(address),
             "state": .string(state.rawValue), "rttMs": rttMs.map(JSON.double) ?? .null,
             "skewMs": skewMs.map(JSON.int) ?? .null, "lacks": lacks.map(JSON.int) ?? .null,
             "ahead": ahead.map(JSON.int) ?? .null,
         ]
+        object.append("path", ifPresent: path.map { .string($0.rawValue) })
+        object.append("heardMs", ifPresent: heardMs.map(JSON.int))
+        object.append("refusals", ifPresent: refusals.map(JSON.int))
+        object.append("failure", ifPresent: failure.map { .string($0.rawValue) })
+        object.append("reason", ifPresent: reason.map(JSON.string))
+        return .object(object)
     }
 }

@@ -6,6 +6,8 @@ public enum ClientError: Error, Sendable, Equatable, CustomStringConvertible {
     case noDaemon(tried: [String], start: String)
     /// The socket's path is longer than 107 bytes, the most that `sockaddr_un` holds (unix(7)).
     case pathTooLong(String)
+    /// The daemon at this socket belongs to another user.
+    case foreignDaemon(String)
     /// No place for a socket could be made out: neither a home directory nor `--home`.
     case noHome
     /// A call of the operating system failed.
@@ -42,6 +44,8 @@ public enum ClientError: Error, Sendable, Equatable, CustomStringConvertible {
         case .pathTooLong(let path):
             "the socket path \(path) has \(path.utf8.count) bytes; the system allows \(SocketPlaces.pathMax). "
                 + "Choose a shorter --home"
+        case .foreignDaemon(let path):
+            "the daemon at \(path) belongs to another user, and would not serve you either"
         case .noHome:
             "there is no home directory: set HOME, or choose a directory with --home"
         case .system(let doing, let number):

@@ -1,3 +1,4 @@
+internal import CPosix
 internal import ControlAPI
 internal import Glibc
 
@@ -7,7 +8,10 @@ struct SocketStream: ~Copyable {
 
     /// Connects, waiting only while the daemon's queue of connections is full.
     ///
-    /// - Throws: ``ClientError/system(doing:errno:)``; `ENOENT`, `ENOTDIR` and `ECONNREFUSED` mean that nobody listens.
+    /// Only to a daemon of this user: what is written here must not go to somebody else who made the folder first.
+    ///
+    /// - Throws: ``ClientError/foreignDaemon(_:)``, or
+    ///   ``ClientError/system(doing:errno:)``; `ENOENT`, `ENOTDIR` and `ECONNREFUSED` mean that nobody listens.
     init(path: String, deadline: Deadline) throws(ClientError) {
         let kind = Int32(SOCK_STREAM.rawValue) | O_CLOEXEC | O_NONBLOCK
         let descriptor = socket(AF_UNIX, kind, 0)
@@ -20,11 +24,20 @@ struct SocketStream: ~Copyable {
             }
             poll(nil, 0, 10)
         }
+        guard Self.isOwn(descriptor) else {
+            close(descriptor)
+            throw .foreignDaemon(path)
+        }
         self.descriptor = descriptor
     }
 
     deinit {
         close(descriptor)
+    }
+
+    private static func isOwn(_ descriptor: Int32) -> Bool {
+        var (process, user, group): (Int32, UInt32, UInt32) = (0, 0, 0)
+        return unsafe starling_peer_credentials(descriptor, &process, &user, &group) == 0 && user == geteuid()
     }
 
     private static func connect(_ descriptor: Int32, _ path: String) -> Int32? {

@@ -19,6 +19,14 @@ struct DiscoveryMachine {
         case address([UInt8])
         /// The reference is dead. The number that comes with it says nothing: it is always the same.
         case broken
+
+        /// Whether the responder has answered.
+        var isSignOfLife: Bool {
+            switch self {
+            case .failed, .broken: false
+            default: true
+            }
+        }
     }
 
     enum Input: Equatable {
@@ -44,6 +52,9 @@ struct DiscoveryMachine {
     static let registrationTimeoutMs: Int64 = 10_000
     /// A new browse has reported by then what its responder knows.
     static let confirmationTimeoutMs: Int64 = 5_000
+    /// A responder that hangs while nothing is asked of it gives no sign. So it is asked something that it answers from
+    /// memory when it has said nothing for this long.
+    static let probeIntervalMs: Int64 = 20_000
     /// A failure this long after the last success starts the back-off afresh; before that the responder is flapping.
     static let stableAfterMs: Int64 = 10_000
     /// A call that failed after this time has waited for an answer in vain; one that fails at once was refused.
@@ -73,6 +84,9 @@ struct DiscoveryMachine {
     private var retryAtMs: Int64?
     private var upSinceMs: Int64?
     private var confirmedByMs: Int64?
+    /// A browse that only asks whether anybody answers.
+    private var probe: RefID?
+    private var probeAtMs: Int64?
     private var lastID: UInt64 = 0
     var effects: [Effect] = []
 
@@ -85,6 +99,9 @@ struct DiscoveryMachine {
 
     /// Takes an input and says what to do, in this order. The random word decides the jitter.
     mutating func step(_ input: Input, nowMs: Int64, random: UInt64) -> [Effect] {
+        if case .reply(_, let reply) = input, reply.isSignOfLife, probeAtMs != nil {
+            probeAtMs = nowMs + Self.probeIntervalMs
+        }
         switch input {
         case .start:
             rescans.setConnected(false, nowMs: nowMs)
@@ -95,6 +112,8 @@ struct DiscoveryMachine {
             registrationReplied(reply, nowMs, random)
         case .reply(let id, let reply) where id == browser:
             browserReplied(reply, nowMs, random)
+        case .reply(let id, let reply) where id == probe:
+            probeReplied(reply, nowMs, random)
         case .reply(let id, let reply):
             if !jobReplied(id, reply, nowMs) {
                 fail(.notAnswering, nowMs, random)
@@ -122,12 +141,12 @@ struct DiscoveryMachine {
 
     /// False for a reference that has been closed since: it need not be opened any more, and its replies mean nothing.
     func holds(_ id: RefID) -> Bool {
-        id == registration?.id || id == browser || pool.job(id) != nil
+        id == registration?.id || id == browser || id == probe || pool.job(id) != nil
     }
 
     /// When the next tick is due.
     var nextMs: Int64? {
-        [retryAtMs, registration?.deadlineMs, confirmedByMs, rescans.nextMs, pool.nextMs, services.nextMs]
+        [retryAtMs, registration?.deadlineMs, confirmedByMs, probeAtMs, rescans.nextMs, pool.nextMs, services.nextMs]
             .compactMap { $0 }.min()
     }
 
@@ -147,6 +166,12 @@ struct DiscoveryMachine {
         if rescans.isDue(nowMs: nowMs) {
             browseAfresh()
         }
+        if let probeAtMs, probeAtMs <= nowMs, probe == nil {
+            let id = makeID()
+            probe = id
+            self.probeAtMs = nowMs + Self.probeIntervalMs
+            effects.append(.open(id, .browse))
+        }
         advanceJobs(nowMs)
     }
 
@@ -162,10 +187,12 @@ struct DiscoveryMachine {
     }
 
     private mutating func closeAll() {
-        let ids = [registration?.id, browser].compactMap { $0 } + pool.cancelAll()
+        let ids = [registration?.id, browser, probe].compactMap { $0 } + pool.cancelAll()
         effects += ids.map(Effect.close)
         registration = nil
         browser = nil
+        probe = nil
+        probeAtMs = nil
         retryAtMs = nil
         confirmedByMs = nil
         services.unconfirmAll()
@@ -222,6 +249,7 @@ struct DiscoveryMachine {
             adopt(name)
             sendTXT()
             enter(.up)
+            probeAtMs = nowMs + Self.probeIntervalMs
         case .failed(let afterMs):
             fail(afterMs: afterMs, nowMs, random)
         case .broken:
@@ -267,6 +295,19 @@ struct DiscoveryMachine {
         if let current = registration, current.isConfirmed, current.txt != txt {
             registration?.txt = txt
             effects.append(.updateTXT(current.id, txt))
+        }
+    }
+
+    /// The call itself was the question.
+    private mutating func probeReplied(_ reply: Reply, _ nowMs: Int64, _ random: UInt64) {
+        guard let id = probe else {
+            return
+        }
+        probe = nil
+        if case .failed(let afterMs) = reply {
+            fail(afterMs: afterMs, nowMs, random)
+        } else {
+            effects.append(.close(id))
         }
     }
 

@@ -1,12 +1,12 @@
 /// DNS TXT records as DNS-SD uses them (RFC 6763 section 6): strings of `key=value`, each behind a length byte.
-enum TXTRecord {
+package enum TXTRecord {
     /// Bytes of our own record at most: with its names it then fits any packet, whatever else is announced.
-    static let ownSizeMax = 199
+    package static let ownSizeMax = 199
     /// Bytes of a record that is looked at; longer ones are not of this service (RFC 6763 section 6.2 advises 400).
-    static let receivedSizeMax = 400
+    package static let receivedSizeMax = 400
 
     /// The record's bytes.
-    static func encode(_ entries: [(String, [UInt8])]) throws(DiscoveryError) -> [UInt8] {
+    package static func encode(_ entries: [(String, [UInt8])]) throws(DiscoveryError) -> [UInt8] {
         var bytes: [UInt8] = []
         for (key, value) in entries {
             guard isKey(key.utf8) else {
@@ -24,7 +24,7 @@ enum TXTRecord {
 
     /// The values by key, keys in lower case because they are compared so. The first of equal keys counts, a key
     /// without `=` has an empty value, what is no key is left out. Nil for a record that is too long or cut off.
-    static func decode(_ bytes: [UInt8]) -> [String: [UInt8]]? {
+    package static func decode(_ bytes: [UInt8]) -> [String: [UInt8]]? {
         guard bytes.count <= receivedSizeMax else {
             return nil
         }

@@ -6,16 +6,22 @@ internal import Glibc
 /// `@unchecked Sendable`: confined to the loop's thread, which its calls check.
 public final class NetworkMonitor: @unchecked Sendable {
     public enum Change: Sendable, Equatable {
-        /// The interfaces as they are now; they differ from what was reported or seen at the start.
+        /// The interfaces as they are now; they differ from what was reported or seen at the start. Of a burst of
+        /// changes there are several.
         case interfaces([NetworkInterface])
-        /// The machine was suspended for about so long.
+        /// The machine was suspended, or this process stopped, for about so long.
         case resumed(suspendedMs: UInt64)
     }
 
-    /// Joining a network brings a burst of changes over one or two seconds; one rebuild shall follow, not ten.
-    public static let debounceMsDefault: UInt64 = 2_000
-    /// How often the clocks are compared.
-    public static let clockCheckMs: UInt64 = 5_000
+    /// An address that is taken away and given again, or moved to another interface, is one change. Joining a network
+    /// brings changes over one or two seconds: what is dear is to be put off until it is over, what a person waits for
+    /// is not.
+    public static let debounceMsDefault: UInt64 = 200
+    /// How often the clocks are compared. They also are when the machine wakes, if it slept for longer.
+    public static let clockCheckMs: UInt64 = 15_000
+    /// A look at the clocks that comes this much too late means that the process was stopped: longer than links live
+    /// without an answer.
+    public static let stoppedMsMin: UInt64 = 12_000
 
     /// What was seen last.
     public private(set) var interfaces: [NetworkInterface]
@@ -26,7 +32,8 @@ public final class NetworkMonitor: @unchecked Sendable {
     private var netlink: Descriptor?
     private var watch: Watch?
     private var debounce: LoopTimer?
-    private var clockCheck: LoopTimer?
+    private var clockTimer: BootTimer?
+    private var clocksDueMs: UInt64?
     private var suspend = SuspendDetector()
 
     /// Starts watching. `onChange` runs on the loop, at most `debounceMs` after a change. The kernel repeats addresses
@@ -47,6 +54,7 @@ public final class NetworkMonitor: @unchecked Sendable {
         // After the socket is open, so that no change falls between.
         interfaces = try NetworkInterface.all()
         watch = try loop.watch(number, for: Readiness.readable, self)
+        clockTimer = try BootTimer(on: loop) { [weak self] in self?.checkClocks() }
         checkClocks()
     }
 
@@ -54,7 +62,8 @@ public final class NetworkMonitor: @unchecked Sendable {
     public func stop() {
         loop.preconditionOnLoop()
         debounce?.cancel()
-        clockCheck?.cancel()
+        clockTimer?.cancel()
+        clockTimer = nil
         if let watch { loop.unwatch(watch) }
         watch = nil
         netlink = nil
@@ -62,10 +71,12 @@ public final class NetworkMonitor: @unchecked Sendable {
 
     private func checkClocks() {
         guard watch != nil else { return }
-        let bootMs = Clock.nowNs(CLOCK_BOOTTIME) / 1_000_000
-        let change = suspend.step(bootMs: bootMs, monotonicMs: EventLoop.monotonicMs()).map(Change.resumed)
-        clockCheck = loop.schedule(afterMs: Self.clockCheckMs) { [weak self] in self?.checkClocks() }
-        if let change { onChange(change) }
+        let (bootMs, nowMs) = (Clock.nowNs(CLOCK_BOOTTIME) / 1_000_000, EventLoop.monotonicMs())
+        let lateMs = clocksDueMs.map { nowMs > $0 ? nowMs - $0 : 0 } ?? 0
+        let awayMs = suspend.step(bootMs: bootMs, monotonicMs: nowMs) ?? (lateMs > Self.stoppedMsMin ? lateMs : nil)
+        clocksDueMs = nowMs &+ Self.clockCheckMs
+        clockTimer?.set(afterMs: Self.clockCheckMs)
+        if let awayMs { onChange(.resumed(suspendedMs: awayMs)) }
     }
 
     /// Counted from the first change of a burst, so that an interface that flaps for ever is reported all the same.

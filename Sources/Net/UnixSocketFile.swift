@@ -20,17 +20,7 @@ enum UnixSocketFile {
         unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
         try removeStale(path)
 
-        // The mask belongs to the whole process; this one is the strictest, so a file made elsewhere meanwhile stays
-        // safe.
-        let before = umask(0o177)
-        let result = unsafe withUnsafePointer(to: &address) { pointer in
-            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                unsafe Glibc.bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
-        let error = NetError.current("bind")
-        umask(before)
-        guard result == 0 else { throw error }
+        if let error = bindStrictly(descriptor, address) { throw error }
         if mode != 0o600, unsafe chmod(path, mode) != 0 {
             let error = NetError.current("chmod")
             unsafe unlink(path)
@@ -38,6 +28,27 @@ enum UnixSocketFile {
         }
         guard let identity = status(path).map(identity) else { throw NetError.current("lstat") }
         return identity
+    }
+
+    /// Of two that bind at once, the one that is done first would give the other its mask back too early, and the last
+    /// one would leave the process with the strict one.
+    private static let maskLock = Lock(())
+
+    /// Binds with a mask that belongs to the whole process; it is the strictest, so a file made elsewhere meanwhile
+    /// stays safe.
+    private static func bindStrictly(_ descriptor: Int32, _ address: sockaddr_un) -> NetError? {
+        maskLock.withLock { _ in
+            var address = address
+            let before = umask(0o177)
+            let result = unsafe withUnsafePointer(to: &address) { pointer in
+                unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    unsafe Glibc.bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+                }
+            }
+            let error = NetError.current("bind")
+            umask(before)
+            return result == 0 ? nil : error
+        }
     }
 
     /// Removes the file unless another has taken its place.

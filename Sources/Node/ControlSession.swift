@@ -8,6 +8,8 @@ final class ControlSession {
     static let pauseBytes = 1 << 20
     /// Above this a client that is sent events and does not read is dropped.
     static let queueMax = 8 << 20
+    /// Lines are sent together up to about here.
+    private static let togetherMax = 16 << 10
     /// Room for telling it why.
     private static let farewellBytes = 4096
 
@@ -17,7 +19,15 @@ final class ControlSession {
     var subscriptions: Set<Int> = []
     /// Channels in which this client keeps the typing indicator alive.
     var typing: Set<Key> = []
+    /// What is to be written when it ends.
+    var disconnect = DisconnectWrites()
     private(set) var isClosing = false
+    /// More of its requests are at hand: answers are sent together.
+    var holdsAnswers = false
+    /// Lines that go out together.
+    private var held: [UInt8] = []
+    /// Called when it begins to be closed from this side; the client may take its time over reading why.
+    var onClosing: (() -> Void)?
 
     /// What the client has shown of itself.
     enum Speech {
@@ -49,18 +59,43 @@ final class ControlSession {
 
     /// Sends lines that are encoded already. A client that reads too slowly is told so and dropped.
     func send(lines: [UInt8]) {
-        guard !isClosing else { return }
-        guard socket.queuedBytes + lines.count <= ControlSession.queueMax else {
-            let words = "\(ControlSession.queueMax >> 20) MiB wait for a client that does not read"
-            return close(RPCError(reason: .quota, message: words))
-        }
-        socket.send(lines)
+        guard !isClosing, hasRoom(lines.count) else { return }
+        if held.isEmpty, !holdsAnswers { return socket.send(lines) }
+        held += lines
+        if !holdsAnswers || held.count >= ControlSession.togetherMax { flush() }
+    }
+
+    /// Keeps the line of an event for ``flush()``. True if it is the first that is kept.
+    func add(_ line: EventLine, _ subscription: Int) -> Bool {
+        guard !isClosing, hasRoom(line.count) else { return false }
+        let isFirst = held.isEmpty
+        line.append(for: subscription, to: &held)
+        guard held.count >= ControlSession.togetherMax else { return isFirst }
+        flush()
+        return false
+    }
+
+    /// Sends what was kept.
+    func flush() {
+        guard !held.isEmpty else { return }
+        socket.send(held)
+        held.removeAll(keepingCapacity: held.capacity <= 2 * ControlSession.togetherMax)
+    }
+
+    /// Whether so many bytes more may wait; if not, the client is dropped.
+    private func hasRoom(_ count: Int) -> Bool {
+        guard socket.queuedBytes + held.count + count > ControlSession.queueMax else { return true }
+        let words = "\(ControlSession.queueMax >> 20) MiB wait for a client that does not read"
+        close(RPCError(reason: .quota, message: words))
+        return false
     }
 
     /// Ends the session with a word about the reason, after what was sent before.
     func close(_ error: RPCError) {
         guard !isClosing else { return }
         isClosing = true
+        onClosing?()
+        flush()
         socket.send(RPCLine.terminated(RPCResponse.failure(id: .null, error)))
         socket.closeAfterFlush()
     }

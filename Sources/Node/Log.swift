@@ -98,4 +98,14 @@ enum WallClock {
         guard now.tv_sec >= 0 else { return 0 }
         return UInt64(now.tv_sec) &* 1000 &+ UInt64(max(0, now.tv_nsec)) / 1_000_000
     }
+
+    /// Milliseconds that the machine has slept since it started: CLOCK_BOOTTIME goes on then, CLOCK_MONOTONIC does not
+    /// (clock_gettime(2)).
+    static func sleptMs() -> UInt64 {
+        var (all, awake) = (timespec(), timespec())
+        unsafe clock_gettime(CLOCK_BOOTTIME, &all)
+        unsafe clock_gettime(CLOCK_MONOTONIC, &awake)
+        let ms = (all.tv_sec &- awake.tv_sec) &* 1000 &+ (all.tv_nsec &- awake.tv_nsec) / 1_000_000
+        return UInt64(max(0, ms))
+    }
 }

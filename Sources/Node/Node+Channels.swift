@@ -84,7 +84,7 @@ extension Node {
 
     private func channelKeys() throws -> [Key] {
         guard let channels = ChatPath.channels else { return [] }
-        return try view.childKeys(of: channels, limit: Node.channelsMax)
+        return try storedView.childKeys(of: channels, limit: Node.channelsMax)
     }
 
     func channelRow(_ cid: Key) throws -> ChannelRow? {
@@ -96,7 +96,7 @@ extension Node {
         let archived = try path.appending("archived").map { try metadata(at: $0) } == .bool(true)
         var last: String?
         var seen = 0
-        try view.children(of: messages, descending: true, limit: Node.messageLimit) { key, value in
+        try storedView.children(of: messages, descending: true, limit: Node.messageLimit) { key, value in
             if Message(key: key, value: value) != nil { last = key.text }
             seen += 1
             return last == nil && seen < Node.lastMax
@@ -105,7 +105,8 @@ extension Node {
         let unread = try store.unread(container: path, afterArrival: mark, notBy: uid)
         return ChannelRow(
             key: cid.text, name: try channelName(cid) ?? cid.text, topic: topic, unread: Int64(unread), last: last,
-            archived: archived)
+            archived: archived, before: try store.retention(ofChannel: cid).map { Int64(clamping: $0.beforeMs) },
+            keepMs: try keptMs(cid))
     }
 
     /// All channels: `#general` first, the others by name.
@@ -133,19 +134,24 @@ extension Node {
     func channelCreate(_ params: Fields) throws -> JSON {
         let text = try params.string("name")
         let name = try channelName(parsing: text)
+        let isOwn = try params.optionalBool("own") ?? false
         do {
             // Also one that was renamed since: opening it by its old name must not rename it back for everybody.
             let existing = try resolveChannel("#" + name.text)
+            guard !isOwn || AutoID(existing.key.text)?.isCertified(by: uid) == true else {
+                throw RPCError(reason: .permissionDenied, message: "#\(name.text) is open already, and not yours")
+            }
             if try channelName(existing.key) != nil, case .object(var row)? = try channelRow(existing.key)?.json {
                 row.append("note", ifPresent: existing.note.map(JSON.string))
                 return .object(row)
             }
         } catch let error as RPCError where error.reason == .notFound {}
-        guard let cid = name.key(workspace: workspace.id), let path = ChatPath.channel(cid),
+        let hlc = try tick()
+        let key = isOwn ? Key(AutoID(hlc: hlc, author: uid).text) : name.key(workspace: workspace.id)
+        guard let cid = key, let path = ChatPath.channel(cid),
             let namePath = path.appending("name"), let byPath = path.appending("createdBy"),
             let atPath = path.appending("createdAt"), let topicPath = path.appending("topic")
         else { throw Node.noChannel(text) }
-        let hlc = try tick()
         var writes: [(path: Path, value: Value)] = [
             (namePath, .string(name.text)), (byPath, .string(UID.text(uid))),
             (atPath, .number(Int64(clamping: hlc.ms))),
@@ -180,7 +186,9 @@ extension Node {
         let cid = try resolveChannel(try params.string("in")).key
         guard let path = ChatPath.channel(cid) else { return [:] }
         try store.setReadMark(container: path, arrival: try store.lastArrival(container: path))
-        notifyObservers([path])
+        notifyObservers([[path]])
+        noteRead(cid)
+        sendReceiptSoon(cid)
         return [:]
     }
 
@@ -191,16 +199,20 @@ extension Node {
 
     func typingSet(_ params: Fields, _ session: ControlSession) throws -> JSON {
         let cid = try resolveChannel(try params.string("in")).key
-        guard let path = ChatPath.typing(cid, uid) else { return [:] }
-        let holds = try params.optionalBool("hold") ?? false
-        if try params.bool("typing") {
+        setTyping(cid, try params.bool("typing"), holds: try params.optionalBool("hold") ?? false, session)
+        return [:]
+    }
+
+    /// - Parameter holds: it lasts until the client ends.
+    func setTyping(_ cid: Key, _ isTyping: Bool, holds: Bool, _ session: ControlSession) {
+        guard let path = ChatPath.typing(cid, uid) else { return }
+        if isTyping {
             if holds { session.typing.insert(cid) }
             step(.setSoft(path, .bool(true), ttlMs: Node.typingMs, isRefreshed: holds))
         } else {
             session.typing.remove(cid)
             endTyping(cid)
         }
-        return [:]
     }
 
     /// Ends the typing indicator unless another client still holds it.

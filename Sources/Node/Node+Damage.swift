@@ -10,10 +10,17 @@ extension Node {
     /// Opens the database, in place of one that cannot be read if need be.
     static func openStore(_ path: String, _ log: Log) throws -> DatabaseStore {
         do {
-            return try DatabaseStore(path: path)
+            return try store(at: path)
         } catch let error as StoreError where error.isCorrupt {
             return try replaced(path, error, log)
         }
+    }
+
+    /// A loop has others to serve while children are put in order.
+    private static func store(at path: String) throws -> DatabaseStore {
+        let store = try DatabaseStore(path: path)
+        store.orderOptions.isDeferred = true
+        return store
     }
 
     private static func replaced(_ path: String, _ error: StoreError, _ log: Log) throws -> DatabaseStore {
@@ -23,7 +30,7 @@ extension Node {
         for suffix in ["-wal", "-shm", ""] where NodeHome.exists(path + suffix) {
             try NodeHome.rename(path + suffix, to: aside + suffix)
         }
-        return try DatabaseStore(path: path)
+        return try store(at: path)
     }
 
     /// Looks whether an error says that the database is damaged. It is replaced once somebody is connected who can give
@@ -43,6 +50,9 @@ extension Node {
         do {
             store = try Node.replaced(options.home.databasePath, error, log)
             (certifiedChannels, storedNames) = ([:], [:])
+            try keepDisconnects()
+            try keepMarks()
+            try keepWorkspace()
             try rememberNamed()
             rememberPeers()
             step(.compareNow)

@@ -50,7 +50,10 @@ extension Node {
     func dialDue() {
         guard !isStopping else { return }
         let now = EventLoop.monotonicMs()
-        for address in dialer.due(nowMs: now, connected: connectedNodes) { dial(address) }
+        let up = links.values.filter(\.isUp)
+        for address in dialer.due(
+            nowMs: now, connected: Set(up.compactMap(\.peer)), nonces: Set(up.map(\.instance)))
+        { dial(address) }
         guard let atMs = dialer.nextDeadlineMs else { return }
         if let dialTimer, dialTimer.atMs <= atMs { return }
         dialTimer?.timer.cancel()
@@ -63,10 +66,15 @@ extension Node {
         dialTimer = (timer, atMs)
     }
 
-    private func dial(_ address: SocketAddress) {
+    func dial(_ address: SocketAddress) {
+        guard mayMeet() else { return dialer.spare(address, nowMs: EventLoop.monotonicMs()) }
+        if let node = dialer.candidates[address]?.node, acquaintances.blocked.contains(node) {
+            return dialer.spare(address, nowMs: EventLoop.monotonicMs())
+        }
         log.debug("dialling \(address)")
-        StreamSocket.connect(to: address, timeoutMs: Node.connectMs, on: loop) { result in
+        attempts[address] = StreamSocket.connect(to: address, timeoutMs: Node.connectMs, on: loop) { result in
             self.assumeIsolated { node in
+                node.attempts[address] = nil
                 switch result {
                 case .success(let socket): node.dialled(socket, address)
                 case .failure(let error):
@@ -79,6 +87,10 @@ extension Node {
 
     private func dialled(_ socket: StreamSocket, _ address: SocketAddress) {
         guard !isStopping else { return socket.close() }
+        guard mayMeet() else {
+            socket.close()
+            return dialer.spare(address, nowMs: EventLoop.monotonicMs())
+        }
         guard links.count < Node.linksMax else {
             socket.close()
             return dialFailed(address, "\(Node.linksMax) links are open")
@@ -96,12 +108,29 @@ extension Node {
         }
     }
 
+    /// An address has led to a peer: its other ones need not be tried any more.
+    func endRace(wonBy address: SocketAddress) {
+        let now = EventLoop.monotonicMs()
+        for rival in dialer.rivals(of: address) {
+            if let attempt = attempts.removeValue(forKey: rival) {
+                attempt.cancel()
+                dialer.spare(rival, nowMs: now)
+            } else if let link = links.values.first(where: { $0.dialled == rival && !$0.isEstablished }) {
+                link.isSpare = true
+                closeLink(link.id, reason: "\(address) has answered first")
+            }
+        }
+    }
+
     func dialFailed(_ address: SocketAddress, _ reason: String) {
         let candidate = dialer.candidates[address]
         dialer.failed(
             address, reason: reason, nowMs: EventLoop.monotonicMs(), jitter: SecureRandom.uint64() % 100)
         log.debug("\(address): \(reason)")
-        if let instance = candidate?.instance { discoveryService?.resolveAgain(instance) }
+        if !dialer.dialsEverybody { step(.unreachable("\(address)")) }
+        if let instance = candidate?.instance, dialer.doubts(address, nowMs: EventLoop.monotonicMs()) {
+            discoveryService?.resolveAgain(instance)
+        }
     }
 
     /// Addresses that are taken from one message.
@@ -111,10 +140,13 @@ extension Node {
     func learn(_ addresses: [PeerAddress]) {
         let now = EventLoop.monotonicMs()
         let connected = connectedNodes
-        for told in addresses.prefix(Node.toldMax) where told.node != uid && !connected.contains(told.node) {
+        // One's own key at another address is a clone.
+        for told in addresses.prefix(Node.toldMax) where !connected.contains(told.node) {
             // A link-local address means something else on every other host.
             guard let address = SocketAddress(told.address), !address.isLinkLocal, mayDial(address) else { continue }
-            dialer.offer(address, .gossiped, node: told.node, delayMs: Dialer.staggerMs, nowMs: now)
+            dialer.offer(
+                address, .gossiped, node: told.node, preference: preference(address), delayMs: Dialer.staggerMs,
+                nowMs: now)
         }
         dialDue()
     }
@@ -122,7 +154,13 @@ extension Node {
     /// Addresses nobody named are only dialled on this host's own networks: records may lie.
     func mayDial(_ address: SocketAddress) -> Bool {
         address.isDialable && (address.isPrivate || address.isLinkLocal || interfaces.contains { $0.isOnLink(address) })
-            && !address.isLoopback && !isOwn(address)
+            && (!address.isLoopback || options.dialsLoopback) && !isOwn(address)
+            && !options.interfaces.excludes(address, interfaces)
+    }
+
+    /// In which order the addresses of one peer are tried, after the one that worked last.
+    func preference(_ address: SocketAddress) -> Int {
+        address.diallingClass(interfaces: interfaces).rawValue + 1
     }
 
     private func isOwn(_ address: SocketAddress) -> Bool {
@@ -130,65 +168,48 @@ extension Node {
             && interfaces.contains { $0.addresses.contains { $0.address.ipBytes == address.ipBytes } }
     }
 
-    func watchNetwork() throws {
-        networkMonitor = try NetworkMonitor(on: loop) { change in
-            self.assumeIsolated { $0.networkChanged(change) }
-        }
-        interfaces = networkMonitor?.interfaces ?? []
-    }
-
-    private func networkChanged(_ change: NetworkMonitor.Change) {
-        switch change {
-        case .interfaces(let now):
-            interfaces = now
-            log.info("the network changed: looking for peers anew")
-        case .resumed(let suspendedMs): log.info("resumed after \(suspendedMs / 1000) s: looking for peers anew")
-        }
-        rescan()
-    }
-
-    func rescan() {
+    /// Tries all addresses anew, and after a while everything that finds addresses.
+    func rescan(afterMs delayMs: UInt64 = 0) {
+        lookAround()
         dialer.reset(nowMs: EventLoop.monotonicMs())
-        discoveryService?.rebuild()
-        for peer in named { resolve(peer) }
+        rebuild(afterMs: delayMs)
         dialDue()
     }
 
     // MARK: Remembered addresses
 
-    /// Good addresses kept for the next start.
-    static let rememberedMax = 256
-
     func rememberPeers() {
-        var lines: [String] = []
+        let nowMs = WallClock.milliseconds()
         var told: [PeerAddress] = []
-        for link in links.values.sorted(by: { $0.id < $1.id }) where link.isUp {
-            guard let peer = link.peer, link.listenPort != 0, let source = link.socket.peerAddress else { continue }
-            let address = link.dialled ?? source.with(port: link.listenPort)
-            lines.append("\(UID.text(peer)) \(address)")
-            // A link-local address means something else on every other host.
-            if !address.isLinkLocal { told.append(PeerAddress(node: peer, address: "\(address)")) }
-        }
-        step(.addresses(told))
         do {
             let old = (try store.setting("peers")).map { String(decoding: $0, as: UTF8.self) } ?? ""
-            for line in old.split(separator: "\n") where !lines.contains(String(line)) { lines.append(String(line)) }
-            let text = lines.prefix(Node.rememberedMax).joined(separator: "\n")
+            var memory = PeerMemory(old, nowMs: nowMs)
+            for link in links.values.sorted(by: { $0.id < $1.id }) where link.isUp {
+                guard let peer = link.peer, link.listenPort != 0, let source = link.socket.peerAddress else { continue }
+                let address = link.dialled ?? source.with(port: link.listenPort)
+                memory.note(peer, "\(address)", nowMs: nowMs)
+                // A link-local address means something else on every other host.
+                if !address.isLinkLocal { told.append(PeerAddress(node: peer, address: "\(address)")) }
+            }
+            if isClockSynchronised { memory.expire(nowMs: nowMs) }
+            let text = memory.text
             if text != old { try store.setSetting("peers", Array(text.utf8)) }
         } catch {
             report(error, "remembering peers")
         }
+        step(.addresses(told))
     }
 
     func recallPeers() {
         guard let text = try? store.setting("peers") else { return }
         let now = EventLoop.monotonicMs()
-        for line in String(decoding: text, as: UTF8.self).split(separator: "\n") {
-            let parts = line.split(separator: " ")
-            guard parts.count == 2, let node = UID.parse(String(parts[0])), node != uid,
-                let address = SocketAddress(String(parts[1]))
-            else { continue }
-            dialer.offer(address, .remembered, node: node, delayMs: Dialer.staggerMs, nowMs: now)
+        var seen: Set<Bytes32> = []
+        for place in PeerMemory(String(decoding: text, as: UTF8.self), nowMs: WallClock.milliseconds()).places {
+            let isLast = seen.insert(place.node).inserted
+            guard place.node != uid, let address = SocketAddress(place.address) else { continue }
+            dialer.offer(
+                address, .remembered, node: place.node, preference: isLast ? 0 : preference(address),
+                delayMs: Dialer.staggerMs, nowMs: now)
         }
     }
 }

@@ -7,6 +7,8 @@ enum DiscoveryStatus: CustomStringConvertible {
     case off
     case starting
     case up
+    /// The open workspace rests on a network that is not its own.
+    case paused
     case down(String)
 
     var description: String {
@@ -14,6 +16,7 @@ enum DiscoveryStatus: CustomStringConvertible {
         case .off: "off"
         case .starting: "starting"
         case .up: "mDNS through Avahi"
+        case .paused: "paused, on another network than its own; to go on here: starling workspace here"
         case .down(let reason): "\(reason); trying again by itself"
         }
     }
@@ -24,10 +27,26 @@ extension Node {
     private static let hintBytes = 8
 
     /// Members recognise their workspace by the hint; to others it is noise that differs at each start.
-    private func hint(_ salt: [UInt8]) -> [UInt8] {
-        Array(
-            BLAKE2b.hash(Array("starling-hint".utf8) + salt, key: workspace.networkKey.bytes).bytes
-                .prefix(Node.hintBytes))
+    private func hint(_ salt: [UInt8], _ networkKey: Bytes32) -> [UInt8] {
+        Array(BLAKE2b.hash(Array("starling-hint".utf8) + salt, key: networkKey.bytes).bytes.prefix(Node.hintBytes))
+    }
+
+    /// Who was away when the key changed knows the one before: it finds those who can hand over the present one.
+    private func txt() -> [(String, [UInt8])] {
+        let salt = SecureRandom.bytes(Node.saltBytes)
+        let now = [
+            ("txtvers", Array("1".utf8)), ("v", Array("1".utf8)), ("s", salt), ("h", hint(salt, workspace.networkKey)),
+        ]
+        return now + workspace.previousKeys.prefix(1).map { ("p", hint(salt, $0)) }
+    }
+
+    /// Announces the present key in place of an earlier one.
+    func announceAnew() {
+        do throws(DiscoveryError) {
+            try discoveryService?.update(txt: txt())
+        } catch {
+            log.error("the new key cannot be announced: \(error)")
+        }
     }
 
     private static func randomInstanceName() -> String {
@@ -37,13 +56,12 @@ extension Node {
     }
 
     func startDiscovery() {
-        guard options.usesDiscovery else { return }
-        let salt = SecureRandom.bytes(Node.saltBytes)
+        guard options.usesDiscovery, !networks.isPaused else { return }
         do throws(DiscoveryError) {
             let configuration = try DiscoveryConfiguration(
                 instanceName: Node.randomInstanceName(), port: port,
-                txt: [("txtvers", Array("1".utf8)), ("v", Array("1".utf8)), ("s", salt), ("h", hint(salt))],
-                skipInterfaces: { NetworkInterface(name: $0, index: 0, flags: 0, addresses: []).isContainerBridge })
+                txt: txt(),
+                skipInterfaces: { [filter = options.interfaces] in !filter.allows($0) })
             discovery = .starting
             let service = DiscoveryService(configuration: configuration) { [loop] event in
                 loop.execute { self.assumeIsolated { $0.discovered(event) } }
@@ -57,7 +75,7 @@ extension Node {
     }
 
     private func discovered(_ event: DiscoveryEvent) {
-        guard !isStopping else { return }
+        guard !isStopping, !networks.isPaused else { return }
         switch event {
         case .state(.up):
             discovery = .up
@@ -65,30 +83,40 @@ extension Node {
         case .state(.starting): discovery = .starting
         case .state(.down(let reason)):
             discovery = .down("\(reason)")
+            (announced, heard) = (nil, HeardInstances())
             log.warning("discovery is down: \(reason)")
-        case .registered(let name): log.debug("announced as \(name)")
+        case .registered(let name):
+            announced = name
+            log.debug("announced as \(name)")
         case .found(let sighting): found(sighting)
-        case .lost(let instance): dialer.lost(instance: instance)
+        case .lost(let instance):
+            heard.lost(instance)
+            dialer.lost(instance: instance)
         }
     }
 
-    private func found(_ sighting: Sighting) {
-        guard let salt = sighting.txt["s"], salt.count == Node.saltBytes, let told = sighting.txt["h"],
-            told == hint(salt)
-        else { return log.debug("an instance of another workspace: \(sighting.instance)") }
-        let addresses = sighting.addresses.compactMap { address in
+    /// Whether the hint is that of this workspace, under its key or the one before.
+    func isOurs(_ sighting: Sighting) -> Bool {
+        guard let salt = sighting.txt["s"], salt.count == Node.saltBytes else { return false }
+        return [sighting.txt["h"], sighting.txt["p"]].contains(hint(salt, workspace.networkKey))
+    }
+
+    func addresses(of sighting: Sighting) -> [SocketAddress] {
+        sighting.addresses.compactMap { address in
             address.bytes.count == 4
                 ? SocketAddress(ipv4: address.bytes, port: sighting.port)
                 : SocketAddress(ipv6: address.bytes, scope: address.scopeID, port: sighting.port)
         }
-        let reachable = addresses.filter(mayDial).sorted {
-            $0.diallingClass(interfaces: interfaces) < $1.diallingClass(interfaces: interfaces)
-        }
+    }
+
+    private func found(_ sighting: Sighting) {
+        heard.found(sighting)
+        guard isOurs(sighting) else { return log.debug("an instance of another workspace: \(sighting.instance)") }
+        let reachable = addresses(of: sighting).filter(mayDial)
         let now = EventLoop.monotonicMs()
-        for (index, address) in reachable.enumerated() {
+        for address in reachable {
             dialer.offer(
-                address, .discovered, instance: sighting.instance, delayMs: UInt64(index) * Dialer.staggerMs,
-                nowMs: now)
+                address, .discovered, instance: sighting.instance, preference: preference(address), nowMs: now)
         }
         log.debug("found \(sighting.instance): \(reachable)")
         dialDue()

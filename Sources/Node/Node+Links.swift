@@ -43,7 +43,7 @@ extension Node {
     }
 
     private func accepted(_ socket: StreamSocket) {
-        guard !isStopping else { return socket.close() }
+        guard !isStopping, mayMeet() else { return socket.close() }
         let inbound = links.values.filter { $0.dialled == nil }
         let fromThere = inbound.filter { $0.socket.peerAddress?.ipBytes == socket.peerAddress?.ipBytes }
         let halfOpen = inbound.filter { !$0.isEstablished }
@@ -59,8 +59,7 @@ extension Node {
         }
         let link = begin(socket, dialled: nil)
         link.responder = LinkResponder(
-            psks: [LinkKey.psk(networkKey: workspace.networkKey)], workspace: workspace.id, identity: key,
-            payload: linkPayload)
+            psks: workspace.psks, workspace: workspace.id, identity: key, payload: linkPayload)
     }
 
     var linkPayload: [UInt8] { LinkPayload(instance: instance, port: port).encoded }
@@ -70,8 +69,9 @@ extension Node {
         let id = LinkID(nextLink)
         let link = PeerLink(id: id, socket: socket, dialled: dialled)
         links[id] = link
-        link.timer = loop.schedule(afterMs: PeerLink.handshakeMs) {
-            self.assumeIsolated { $0.closeLink(id, reason: "no handshake within 5 s") }
+        let limitMs = options.handshakeMs
+        link.timer = loop.schedule(afterMs: limitMs) {
+            self.assumeIsolated { $0.closeLink(id, reason: "no handshake within \(limitMs) ms") }
         }
         socket.onReceive = { bytes in self.assumeIsolated { $0.receive(bytes, on: id) } }
         socket.onClose = { reason in
@@ -95,6 +95,7 @@ extension Node {
     func awaitDrain(_ id: LinkID) {
         guard let link = links[id] else { return }
         link.awaitsDrain = true
+        noteBulk(arrives: false)
         if link.socket.queuedBytes == 0 { loop.execute { self.assumeIsolated { $0.drained(id) } } }
     }
 
@@ -113,6 +114,7 @@ extension Node {
     }
 
     private func deliver(_ bytes: [UInt8], _ link: PeerLink) throws(LinkError) {
+        guard !link.isOutdated else { return }
         let messages = try link.opener?.receive(bytes) ?? []
         let isIdle = link.inbox.isEmpty
         link.inbox.insert(contentsOf: messages.reversed(), at: 0)
@@ -130,7 +132,13 @@ extension Node {
                 loop.execute { self.assumeIsolated { $0.takeRest(id) } }
                 return
             }
+            guard !isIntakeFull(link.id) else {
+                link.socket.pauseReading()
+                link.isHeldUp = true
+                return
+            }
             link.inbox.removeLast()
+            if takesBeside(bytes, from: link.id) { continue }
             do throws(WireError) {
                 if let message = try PeerMessage.decode(bytes) { step(.received(link.id, message)) }
             } catch {
@@ -140,7 +148,7 @@ extension Node {
         }
     }
 
-    private func takeRest(_ id: LinkID) {
+    func takeRest(_ id: LinkID) {
         guard let link = links[id] else { return }
         link.socket.resumeReading()
         do throws(LinkError) {
@@ -161,12 +169,18 @@ extension Node {
         case .write(let answer): link.socket.send(answer)
         case .established(let answer, let session):
             let (peer, payload, leftover) = (session.peerIdentity, session.peerPayload, session.leftover)
+            if isNeedless(link, peer, payload) {
+                link.isSpare = true
+                return closeLink(link.id, reason: "a second connection to \(name(of: peer))")
+            }
+            let isOutdated = session.pskIndex > 0
             link.sealer = consume session.sealer
             link.opener = consume session.opener
             link.initiator = nil
             link.responder = nil
             link.timer?.cancel()
             if !answer.isEmpty { link.socket.send(answer) }
+            guard !isOutdated else { return handOver(link, to: peer) }
             try established(link, peer, payload)
             if !leftover.isEmpty, links[link.id] != nil { try deliver(leftover, link) }
         }
@@ -181,38 +195,61 @@ extension Node {
             if let dialled = link.dialled { dialer.foundSelf(dialled) }
             return closeLink(link.id, reason: "connected to itself")
         }
+        guard !acquaintances.blocked.contains(peer) else {
+            if let dialled = link.dialled { dialer.connected(dialled, node: peer, nonce: claims.instance) }
+            link.isSpare = true
+            return closeLink(link.id, reason: "\(name(of: peer)) is blocked")
+        }
         guard claims.isCompatible(with: LinkPayload(instance: instance, port: port)) else {
-            try link.send(.notice("no common protocol version"))
-            return closeLink(link.id, reason: "no common protocol version")
+            try link.send(.notice(DialFailure.noCommonVersion))
+            return closeLink(link.id, reason: DialFailure.noCommonVersion)
         }
         guard links.values.count(where: { $0.isUp && $0.peer == peer }) < Node.linksPerNodeMax else {
             return closeLink(link.id, reason: "too many links of \(name(of: peer))")
         }
         let now = EventLoop.monotonicMs()
         if let dialled = link.dialled {
-            dialer.connected(dialled, node: peer)
+            if dialer.candidates[dialled].map({ $0.failures > 0 }) ?? false { dialer.takeNews(nowMs: now) }
+            dialer.connected(dialled, node: peer, nonce: claims.instance)
         } else if let source = link.socket.peerAddress, claims.port != 0 {
-            dialer.offer(source.with(port: claims.port), .inbound, node: peer, delayMs: Dialer.backOffMsMax, nowMs: now)
+            if dialer.hasFailed(peer) { dialer.takeNews(nowMs: now) }
+            let address = source.with(port: claims.port)
+            dialer.offer(
+                address, .inbound, node: peer, preference: preference(address), delayMs: Dialer.backOffMsMax, nowMs: now
+            )
         }
-        if let twin = links.values.first(where: {
-            $0.isUp && $0.peer == peer && $0.instance == claims.instance
-        }) {
-            // Both sides decide alike: the connection that the smaller key opened stays; of two equals, the older one.
-            let keeps = min(uid, peer)
-            let newStays = link.opener(own: uid) == keeps && twin.opener(own: uid) != keeps
-            if !newStays {
+        if let twin = twin(of: peer, claims.instance) {
+            guard link.replaces(twin, own: uid, instance: instance, nowMs: now) else {
                 link.isSpare = true
                 return closeLink(link.id, reason: "a second connection to \(name(of: peer))")
             }
             link.upMs = now
-            closeLink(twin.id, reason: "replaced by the connection that both sides keep")
+            closeLink(twin.id, reason: "replaced by a newer connection")
         }
         link.upMs = now
+        if let dialled = link.dialled { endRace(wonBy: dialled) }
         logOutside(.info, "connected to \(name(of: peer)) at \(link.socket.peerAddress.map { "\($0)" } ?? "?")")
         updateDiscovery()
         step(.linkUp(link.id, peer: peer, instance: claims.instance))
         personChanged(peer)
         rememberPeers()
+        rememberNetworks()
+        welcomeBack(peer)
+    }
+
+    private func twin(of peer: Bytes32, _ instance: UInt64) -> PeerLink? {
+        links.values.first { $0.isUp && $0.peer == peer && $0.instance == instance }
+    }
+
+    /// Whether a connection that this node has dialled leads to a program that it is linked to already. It is given up
+    /// before the other end hears of it: only who has lost a link opens another, and so the other end lets the new one
+    /// take the place of the old.
+    private func isNeedless(_ link: PeerLink, _ peer: Bytes32, _ payload: [UInt8]) -> Bool {
+        guard let dialled = link.dialled, let claims = LinkPayload(decoding: payload),
+            let twin = twin(of: peer, claims.instance), !twin.isYoungAndInbound(nowMs: EventLoop.monotonicMs())
+        else { return false }
+        dialer.connected(dialled, node: peer, nonce: claims.instance)
+        return true
     }
 
     /// Closes a link from this side; what is queued still goes out.
@@ -237,7 +274,13 @@ extension Node {
         if let upMs = link.upMs, let peer = link.peer {
             logOutside(.info, "link to \(name(of: peer)) ended: \(reason)")
             step(.linkDown(id))
-            if !connectedNodes.contains(peer) {
+            let isTwinUp = links.values.contains { $0.isUp && $0.peer == peer && $0.instance == link.instance }
+            if link.isDemoted {
+                dialer.demoted(peer, nowMs: now)
+            } else if let dialled = link.dialled, !isTwinUp, connectedNodes.contains(peer) {
+                // The other one of two clones is still there.
+                dialFailed(dialled, reason)
+            } else if !connectedNodes.contains(peer) {
                 dialer.disconnected(peer, lastedMs: now &- upMs, nowMs: now)
             } else if let dialled = link.dialled {
                 dialer.spare(dialled, nowMs: now)

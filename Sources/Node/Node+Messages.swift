@@ -18,13 +18,18 @@ extension Node {
         let replyTo = try params.optionalString("replyTo")
         if let replyTo { _ = try message(replyTo) }
         let hlc = try tick()
-        let mid = try params.optionalString("key") ?? AutoID(hlc: hlc, author: uid).text
+        let asked = try params.optionalString("key")
+        let mid = try asked.flatMap(renewedKey) ?? asked ?? AutoID(hlc: hlc, author: uid).text
         guard let key = Key(mid), AutoID(mid)?.isCertified(by: uid) == true, let path = ChatPath.message(cid, key)
         else {
             throw RPCError.invalidParams("\"key\" must come from tree.newKey")
         }
         var answer: JSONObject = ["key": .string(mid), "in": .string(cid.text)]
         answer.append("note", ifPresent: note.map(JSON.string))
+        if !acquaintances.namesakes.isEmpty {
+            let warnings = namesakeWarnings
+            if !warnings.isEmpty { answer.append("warnings", .array(warnings.map(JSON.string))) }
+        }
         // A retry with the same key finds the message there, or its tombstone, and changes nothing.
         if params["key"] != nil, try store.entry(at: PathKey(path)) != nil { return .object(answer) }
         let value = Message.value(
@@ -46,6 +51,7 @@ extension Node {
             throw RPCError(reason: .ambiguousName, message: "two channels have a message \(text)")
         }
         guard let path = found.first else {
+            if let renewed = try renewedKey(text) { return try message(renewed) }
             throw RPCError(reason: .notFound, message: "there is no message \(text)")
         }
         return path
@@ -94,8 +100,9 @@ extension Node {
         }
         var rows: [MessageRow] = []
         var size = 0
-        try view.children(of: messages, through: before, descending: true, limit: Node.messageLimit) { key, value in
-            if key != before, let message = Message(key: key, value: value) {
+        try storedView.children(of: messages, through: before, descending: true, limit: Node.messageLimit) {
+            key, value in
+            if key != before, let message = Message(key: key, value: value), !isHidden(message, in: cid) {
                 size += value.approximateSize
                 guard size <= Node.snapshotMax else { return false }
                 rows.append(row(message, cid))
@@ -118,22 +125,20 @@ extension Node {
             key: message.key.text, channel: channel.text, senderId: message.senderId, senderName: message.senderName,
             text: message.text, createdAt: message.createdAtMs, verified: message.isVerified, replyTo: message.replyTo,
             editedAt: message.editedAtMs, attachment: message.attachment.map { JSON($0) },
-            reactions: message.reactions.map { MessageRow.Reaction(emoji: $0.emoji, uids: $0.uids) })
+            reactions: visible(message.reactions).map { MessageRow.Reaction(emoji: $0.emoji, uids: $0.uids) })
     }
 
     func messageObserve(_ params: Fields, _ session: ControlSession, _ id: JSON?) throws -> JSON? {
         let cid = try resolveChannel(try params.string("in")).key
         let limit = try messageLimit(params)
         guard let messages = ChatPath.messages(cid) else { return [:] }
-        var observation = Observation(
+        let observation = Observation(
             path: messages, query: Query(limit: .last(try fitting(limit, messages))),
             kinds: [.childAdded, .childChanged, .childRemoved], sizeMax: Node.messageWindowMax,
             childLimit: Node.messageLimit)
-        let events = try observation.start(view)
-        try subscribe(session, .messages(observation, channel: cid), id, answer: ["in": .string(cid.text)]) { number in
-            let ready = RPCResponse.notification("event", ["subscription": .int(Int64(number)), "event": "ready"])
-            return events.compactMap { notification($0, of: cid, number, changed: []) } + [ready]
-        }
+        let (window, events) = try followed(observation, .messages(channel: cid), storedView)
+        let lines = events.compactMap { line($0, of: cid, changed: []) } + [EventLine(["event": "ready"])]
+        try subscribe(session, .window(window), id, answer: ["in": .string(cid.text)], lines: lines)
         return nil
     }
 
@@ -148,7 +153,7 @@ extension Node {
     private func fitting(_ limit: Int, _ messages: Path) throws -> Int {
         var count = 0
         var size = 0
-        try view.children(of: messages, descending: true, limit: Node.messageLimit) { _, value in
+        try storedView.children(of: messages, descending: true, limit: Node.messageLimit) { _, value in
             size += value.approximateSize
             guard size <= Node.snapshotMax else { return false }
             count += 1
@@ -160,25 +165,28 @@ extension Node {
     /// A change of a channel's messages as its followers see it. A message that only left the window is no news.
     ///
     /// - Parameter changed: the paths that were written.
-    func notification(_ event: TreeEvent, of channel: Key, _ number: Int, changed: [Path]) -> JSON? {
+    func line(_ event: TreeEvent, of channel: Key, changed: [Path]) -> EventLine? {
         guard let key = event.key else { return nil }
-        var params: JSONObject = ["subscription": .int(Int64(number))]
+        var fields = JSONObject()
         switch event.kind {
         case .childAdded, .childChanged:
-            guard let message = Message(key: key, value: event.value) else { return nil }
-            params.append("event", "message")
-            params.append("message", row(message, channel).json)
+            guard let message = Message(key: key, value: event.value), !isHidden(message, in: channel) else {
+                return nil
+            }
+            fields.append("event", "message")
+            fields.append("message", row(message, channel).json)
         case .childRemoved:
             // With every message that arrives one leaves the window: whatever was not written to is still there.
             guard let path = ChatPath.message(channel, key),
                 changed.contains(where: { $0.contains(path) || path.contains($0) }),
-                (try? view.isAbsent(at: path)) ?? false, Message(key: key, value: event.value) != nil
+                (try? storedView.isAbsent(at: path)) ?? false,
+                let message = Message(key: key, value: event.value), !isHidden(message, in: channel)
             else { return nil }
-            params.append("event", "deleted")
-            params.append("key", .string(key.text))
-            params.append("in", .string(channel.text))
+            fields.append("event", "deleted")
+            fields.append("key", .string(key.text))
+            fields.append("in", .string(channel.text))
         case .childMoved, .value: return nil
         }
-        return RPCResponse.notification("event", .object(params))
+        return EventLine(fields)
     }
 }

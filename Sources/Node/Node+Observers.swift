@@ -5,18 +5,22 @@ internal import Tree
 /// What a client wants to be told.
 struct Subscription {
     enum Kind {
-        case tree(Observation)
-        /// Messages of a channel as rows.
-        case messages(Observation, channel: Key)
+        /// The tree, or messages of a channel.
+        case window(FollowedWindow)
+        /// Of `.info`.
+        case info(Observation)
         /// All channels, with the rows last told.
         case channels([String: ChannelRow])
         case people
+        case notices
 
-        /// What it keeps in memory, as bytes of JSON.
-        var windowBytes: Int {
+        /// What it keeps in memory, as bytes of JSON, unless it is among the windows that were counted.
+        func windowBytes(besides counted: inout Set<ObjectIdentifier>) -> Int {
             switch self {
-            case .tree(let observation), .messages(let observation, _): observation.windowBytes
-            case .channels, .people: 0
+            case .window(let window):
+                counted.insert(ObjectIdentifier(window)).inserted ? window.observation.windowBytes : 0
+            case .info(let observation): observation.windowBytes
+            case .channels, .people, .notices: 0
             }
         }
     }
@@ -33,43 +37,88 @@ extension Node {
     static let openingMax = 6 << 20
     /// Bytes of the windows that one client's subscriptions may keep here when it begins another.
     static let windowsMax = 64 << 20
+    /// The same for all clients together: in memory a window takes a few times as much.
+    static let windowsMaxOfAll = 256 << 20
 
     /// Begins a subscription: the answer first, then the events for what there is.
     ///
     /// - Parameter events: given the subscription's number.
     func subscribe(
+        _ session: ControlSession, _ kind: Subscription.Kind, _ id: JSON?, events: (Int) -> some Sequence<JSON>
+    ) throws(RPCError) {
+        try begin(session, kind, id) { events($0).lazy.map(RPCLine.terminated) }
+    }
+
+    /// Begins a subscription that is told lines.
+    func subscribe(
         _ session: ControlSession, _ kind: Subscription.Kind, _ id: JSON?, answer: JSONObject = [:],
-        events: (Int) -> some Sequence<JSON>
+        lines: some Sequence<EventLine>
+    ) throws(RPCError) {
+        try begin(session, kind, id, answer: answer) { number in lines.lazy.map { $0.bytes(for: number) } }
+    }
+
+    private func begin(
+        _ session: ControlSession, _ kind: Subscription.Kind, _ id: JSON?, answer: JSONObject = [:],
+        events: (Int) -> some Sequence<[UInt8]>
     ) throws(RPCError) {
         guard session.subscriptions.count < Node.subscriptionsMax,
             subscriptions.count < Node.subscriptionsMaxOfAll
         else {
             throw RPCError(reason: .quota, message: "a client has at most \(Node.subscriptionsMax) subscriptions")
         }
-        let windows = session.subscriptions.reduce(0) { $0 + (subscriptions[$1]?.kind.windowBytes ?? 0) }
-        guard windows + kind.windowBytes <= Node.windowsMax else {
-            throw RPCError(reason: .quota, message: "this client's subscriptions keep \(windows >> 20) MiB already")
-        }
+        try checkWindows(session, and: kind)
         let number = nextSubscription + 1
         var result = answer
         result["subscription"] = .int(Int64(number))
         var lines = id.map { RPCLine.terminated(RPCResponse.success(id: $0, .object(result))) } ?? []
-        for event in events(number) {
-            let line = RPCLine.terminated(event)
+        for line in events(number) {
             guard line.count <= LineSplitter.lineMax, lines.count + line.count <= Node.openingMax else {
                 throw RPCError(reason: .tooLarge, message: "\(ReadError.tooLarge)")
             }
             lines += line
         }
         nextSubscription = number
-        subscriptions[number] = Subscription(session: session.id, kind: kind)
+        subscriptions.insert(number, Subscription(session: session.id, kind: kind))
         session.subscriptions.insert(number)
         session.send(lines: lines)
+        focusChanged()
     }
 
-    private func endSubscription(_ number: Int, _ session: ControlSession, _ error: any Error) {
+    /// A window counts once for each client that follows it, with however many subscriptions: what a client may begin
+    /// does not depend on others.
+    private func checkWindows(_ session: ControlSession, and new: Subscription.Kind) throws(RPCError) {
+        var counted: Set<ObjectIdentifier> = []
+        var windows = 0
+        for number in session.subscriptions {
+            windows += subscriptions[number]?.kind.windowBytes(besides: &counted) ?? 0
+        }
+        guard windows + new.windowBytes(besides: &counted) <= Node.windowsMax else {
+            throw RPCError(reason: .quota, message: "this client's subscriptions keep \(windows >> 20) MiB already")
+        }
+        guard case .window(let window) = new, window.followers == 0 else { return }
+        let all = subscriptions.windowBytes
+        guard all + window.observation.windowBytes <= Node.windowsMaxOfAll else {
+            throw RPCError(reason: .quota, message: "all clients' subscriptions keep \(all >> 20) MiB already")
+        }
+    }
+
+    /// What a new subscription follows, and the events that it begins with: the window of those who follow the same, or
+    /// else one of its own.
+    ///
+    /// - Parameter observation: not started yet.
+    func followed(
+        _ observation: Observation, _ content: FollowedWindow.Content, _ view: TreeView
+    ) throws -> (window: FollowedWindow, events: [TreeEvent]) {
+        let key = FollowedWindow.Key(observation, content)
+        if let window = subscriptions.window(key) { return (window, window.observation.opening) }
+        var observation = observation
+        let events = try observation.start(view)
+        return (FollowedWindow(observation, key), events)
+    }
+
+    func endSubscription(_ number: Int, _ session: ControlSession, _ error: any Error) {
         noticeDamage(error)
-        subscriptions[number] = nil
+        subscriptions.remove(number)
         session.subscriptions.remove(number)
         logOutside(.warning, "a subscription ended: \(error)")
         session.send(
@@ -81,58 +130,108 @@ extension Node {
                 ]))
     }
 
+    /// Tells observers what entries that became live have changed, write by write: those of one time and author were
+    /// written together.
+    func notifyObservers(_ applied: [Entry]) {
+        guard !subscriptions.isEmpty, applied.count > 1 else {
+            return notifyObservers([applied.flatMap(\.changedPaths)])
+        }
+        var writes: [[Path]] = []
+        var last: Entry?
+        for entry in applied.sorted(by: { ($0.hlc, $0.author) < ($1.hlc, $1.author) }) {
+            if let last, last.hlc == entry.hlc, last.author == entry.author {
+                writes[writes.count - 1] += entry.changedPaths
+            } else {
+                writes.append(entry.changedPaths)
+            }
+            last = entry
+        }
+        notifyObservers(writes)
+    }
+
     /// Tells observers what changed at these paths, whoever wrote there. Names that this node remembers go first.
-    func notifyObservers(_ changed: [Path]) {
-        forgetNames(changed)
+    ///
+    /// - Parameters:
+    ///   - writes: the paths of each write, in order.
+    ///   - isSoft: it is soft state, which neither messages nor names nor channels depend on.
+    func notifyObservers(_ writes: [[Path]], isSoft: Bool = false) {
+        let changed = writes.count == 1 ? writes[0] : Array(writes.joined())
+        if !isSoft {
+            forgetNames(changed)
+            noticeNames(changed)
+        }
         guard !subscriptions.isEmpty else { return }
         var channels: Set<Key> = []
         var people: Set<String> = []
-        for path in changed {
+        for path in changed where !isSoft {
             switch path.keys.first?.text {
             case "channels": if path.depth > 1 { channels.insert(path.keys[1]) }
             case "users": if path.depth > 1 { people.insert(path.keys[1].text) }
             default: break
             }
         }
-        for number in subscriptions.keys.sorted() {
-            guard let subscription = subscriptions[number], let session = sessions[subscription.session] else {
-                continue
-            }
+        notifyFollowers(writes)
+        for number in channels.isEmpty ? [] : subscriptions.channels.sorted() {
+            guard let subscription = subscriptions[number], case .channels(var told) = subscription.kind,
+                let session = sessions[subscription.session]
+            else { continue }
             do {
-                switch subscription.kind {
-                case .tree(var observation):
-                    guard changed.contains(where: observation.isTouched(by:)) else { continue }
-                    subscriptions[number] = nil  // so that the window is changed in place, not copied
-                    let events = try observation.apply(changed, view)
-                    subscriptions[number] = Subscription(session: session.id, kind: .tree(observation))
-                    for event in events {
-                        guard session.send(Node.notification(number, observation.path, event)) else {
-                            throw ReadError.tooLarge
-                        }
-                    }
-                case .messages(var observation, let channel):
-                    guard changed.contains(where: observation.isTouched(by:)) else { continue }
-                    subscriptions[number] = nil
-                    let events = try observation.apply(changed, view)
-                    subscriptions[number] = Subscription(
-                        session: session.id, kind: .messages(observation, channel: channel))
-                    for event in events {
-                        if let event = notification(event, of: channel, number, changed: changed) {
-                            session.send(event)
-                        }
-                    }
-                case .channels(var told):
-                    guard !channels.isEmpty else { continue }
-                    subscriptions[number] = nil
-                    try notifyChannels(channels.sorted(), number, &told, session)
-                    subscriptions[number] = Subscription(session: session.id, kind: .channels(told))
-                case .people: break
-                }
+                try notifyChannels(channels.sorted(), number, &told, session)
+                subscriptions.update(number, .channels(told))
             } catch {
                 endSubscription(number, session, error)
             }
         }
         for uid in people.sorted() { notifyPerson(uid) }
+        sendWaiting()
+    }
+
+    /// Tells those who observe the tree. What they follow together is looked at when the first of them is told; a
+    /// window that waits to be read anew tells all then.
+    ///
+    /// - Parameter only: this window alone.
+    func notifyFollowers(_ writes: [[Path]], only: FollowedWindow? = nil) {
+        let changed = writes.count == 1 ? writes[0] : Array(writes.joined())
+        var shared: [ObjectIdentifier: Result<[EventLine], any Error>] = [:]
+        for number in subscriptions.observers(of: changed) {
+            guard let subscription = subscriptions[number], case .window(let window) = subscription.kind,
+                only.map({ $0 === window }) ?? true, !refills.contains(window.key),
+                let session = sessions[subscription.session]
+            else { continue }
+            let outcome = shared[ObjectIdentifier(window)] ?? Result { try lines(of: writes, in: window) }
+            if window.followers > 1 { shared[ObjectIdentifier(window)] = outcome }
+            switch outcome {
+            case .success(let lines): for line in lines { tell(session, line, number) }
+            case .failure(ReadError.notOrderedYet): refillLater(window.key)
+            case .failure(let error): endSubscription(number, session, error)
+            }
+        }
+    }
+
+    /// What a change means to those who follow a window.
+    private func lines(of writes: [[Path]], in window: FollowedWindow) throws -> [EventLine] {
+        let lines: [EventLine]
+        switch window.key.content {
+        case .tree(let form): lines = try window.observation.apply(writes: writes, view).map { window.line($0, form) }
+        case .messages(let channel):
+            let events = try window.observation.apply(writes: writes, storedView)
+            let changed = Array(writes.joined())
+            lines = events.compactMap { line($0, of: channel, changed: changed) }
+        }
+        guard lines.allSatisfy(\.fits) else { throw ReadError.tooLarge }
+        return lines
+    }
+
+    /// Tells a client of an event, together with what else it is told in this turn.
+    private func tell(_ session: ControlSession, _ line: EventLine, _ subscription: Int) {
+        if session.add(line, subscription) { waiting.append(session) }
+    }
+
+    /// Sends what clients were told in this turn, unless more requests are at hand: then once they have been served.
+    func sendWaiting() {
+        guard !isServing, !waiting.isEmpty else { return }
+        for session in waiting { session.flush() }
+        waiting = []
     }
 
     /// Looks only at the channels that were touched: there may be thousands.
@@ -153,15 +252,15 @@ extension Node {
     }
 
     func notifyPerson(_ uid: String) {
-        let watching = subscriptions.filter { if case .people = $0.value.kind { true } else { false } }
-        guard !watching.isEmpty, let row = try? person(uid) else { return }
-        for number in watching.keys.sorted() {
-            guard let session = watching[number].flatMap({ sessions[$0.session] }) else { continue }
+        guard !subscriptions.people.isEmpty, let row = try? person(uid) else { return }
+        for number in subscriptions.people.sorted() {
+            guard let session = subscriptions[number].flatMap({ sessions[$0.session] }) else { continue }
             session.send(Node.personEvent(number, row))
         }
     }
 
     func softChanged(_ places: [SoftState.Place]) {
+        notifyObservers([soft.update(places, replicator.soft)], isSoft: true)
         for uid in Set(places.map { UID.text($0.author) }).sorted() { notifyPerson(uid) }
     }
 

@@ -5,6 +5,7 @@ internal import Glibc
 internal import Net
 internal import Replication
 internal import Seal
+internal import Store
 internal import Tree
 internal import Wire
 
@@ -19,9 +20,10 @@ extension Node {
     /// At first start the login name becomes the display name; `--name` sets it at any start.
     func takeName() throws {
         let stored = try storedName(uid)
-        let wanted = options.name ?? stored ?? Node.loginName()
+        let chosen = try options.name ?? (stored == nil ? inheritedName() : nil)
+        let wanted = chosen ?? stored ?? Node.loginName()
         if wanted != stored {
-            if options.name == nil { try setDefaultName(wanted) } else { try setName(wanted) }
+            if chosen == nil { try setDefaultName(wanted) } else { try setName(wanted) }
         }
         if isNewIdentity {
             log.info("you are \(wanted); change it with: starling profile --name NAME")
@@ -51,7 +53,7 @@ extension Node {
         try write([(path, .string(name))])
     }
 
-    private func storedName(_ author: Bytes32) throws -> String? {
+    func storedName(_ author: Bytes32) throws -> String? {
         if let known = storedNames[author] { return known }
         guard let path = ChatPath.user(author)?.appending("displayName"),
             let name = try metadata(at: path).string, !name.isEmpty
@@ -68,7 +70,7 @@ extension Node {
     /// A small value that others have written; null if it is far too large.
     func metadata(at path: Path) throws -> Value {
         do {
-            return try view.value(at: path, sizeMax: Node.metadataMax)
+            return try storedView.value(at: path, sizeMax: Node.metadataMax)
         } catch ReadError.tooLarge {
             return .null
         }
@@ -91,17 +93,24 @@ extension Node {
         if let about = try params.optionalString("about"), let path = ChatPath.user(uid)?.appending("about") {
             try write(at: path, about.isEmpty ? .null : .string(about))
         }
-        return ["uid": .string(UID.text(uid)), "name": .string(try displayName(of: uid))]
+        if let isOn = try params.optionalBool("receipts") { try setSendsReceipts(isOn) }
+        return [
+            "uid": .string(UID.text(uid)), "name": .string(try displayName(of: uid)), "receipts": .bool(sendsReceipts),
+        ]
     }
 
     func identityShow() throws -> JSON {
-        // Groups of four are easier to compare aloud.
-        let digits = Array(BLAKE2b.hash(uid.bytes).hex.prefix(32))
-        let groups = stride(from: 0, to: digits.count, by: 4).map { String(digits[$0..<($0 + 4)]) }
-        return [
+        [
             "uid": .string(UID.text(uid)), "name": .string(try displayName(of: uid)),
-            "fingerprint": .string(groups.joined(separator: " ")),
+            "fingerprint": .string(Node.fingerprint(uid)),
         ]
+    }
+
+    static func fingerprint(_ author: Bytes32) -> String {
+        // Groups of four are easier to compare aloud.
+        let digits = Array(BLAKE2b.hash(author.bytes).hex.prefix(32))
+        let groups = stride(from: 0, to: digits.count, by: 4).map { String(digits[$0..<($0 + 4)]) }
+        return groups.joined(separator: " ")
     }
 
     // MARK: People
@@ -109,10 +118,11 @@ extension Node {
     func people() throws -> [PersonRow] {
         var uids: Set<String> = [UID.text(uid)]
         if let users = ChatPath.users {
-            uids.formUnion(try view.childKeys(of: users, limit: Node.peopleMax).map(\.text))
+            uids.formUnion(try storedView.childKeys(of: users, limit: Node.peopleMax).map(\.text))
         }
         for author in replicator.soft.liveAuthors.prefix(Node.peopleMax) { uids.insert(UID.text(author)) }
         for node in connectedNodes { uids.insert(UID.text(node)) }
+        for author in acquaintances.marks.keys { uids.insert(UID.text(author)) }
         let rows = try uids.compactMap { try person($0) }
         return rows.sorted { a, b in
             if a.isSelf != b.isSelf { return a.isSelf }
@@ -134,10 +144,13 @@ extension Node {
         } else if connectedNodes.contains(author) {
             state = .online
         }
-        let typing = replicator.soft.live(of: author).compactMap { ChatPath.typingChannel($0.path)?.text }
+        let marks = acquaintances.marks(of: author)
+        let records = marks.isHidden ? [] : replicator.soft.live(of: author)
+        let typing = records.compactMap { ChatPath.typingChannel($0.path)?.text }
         return PersonRow(
             uid: text, name: try displayName(of: author), state: state, since: since, typing: typing,
-            isSelf: author == uid)
+            verified: marks.isVerified, isSelf: author == uid, muted: marks.isMuted, blocked: marks.isBlocked,
+            namesakeOf: acquaintances.namesakes[author].map { UID.text($0.key) })
     }
 
     func peopleObserve(_ session: ControlSession, _ id: JSON?) throws -> JSON? {

@@ -8,13 +8,15 @@ internal import Wire
 
 extension Node {
     /// Feeds an event to the machine and carries out what it says, including what follows from that.
-    func step(_ event: Replicator.Event) {
+    ///
+    /// - Parameter judged: what the pool has found of the bundles that the event brings.
+    func step(_ event: Replicator.Event, judged: Admission.Outcome? = nil) {
         var events = [event]
         var index = 0
         while index < events.count {
             do {
                 let effects = try replicator.step(moment, events[index], store)
-                for effect in effects { perform(effect, &events) }
+                for effect in effects { perform(effect, judged, &events) }
             } catch {
                 // The machine's timers are still due: without a pause it would be asked again at once.
                 stepNotBeforeMs = EventLoop.monotonicMs() &+ Node.stepPauseMs
@@ -22,20 +24,39 @@ extension Node {
             }
             index += 1
         }
+        infoChanged()
+        answerStatus()
         scheduleStep()
     }
 
-    private func perform(_ effect: Replicator.Effect, _ events: inout [Replicator.Event]) {
+    private func perform(
+        _ effect: Replicator.Effect, _ judged: Admission.Outcome?, _ events: inout [Replicator.Event]
+    ) {
         switch effect {
         case .send(let id, let message): send(message, to: id)
-        case .commit(let id, let bundles): events.append(commit(bundles, from: id))
+        case .commit(let id, let bundles):
+            if let judged {
+                judgedTogether.append((id, judged))
+            } else {
+                events.append(store(Admission.judge(bundles, workspace: workspace.id), from: id))
+            }
+        case .adopt(let id, let seal):
+            if let event = adopt(seal, from: id) { events.append(event) }
         case .softChanged(let places): softChanged(places)
         case .close(let id, let reason): closeLink(id, reason: reason)
         case .awaitDrain(let id): awaitDrain(id)
-        case .answerVerify(let id, let nonce): answerVerify(id, nonce)
-        case .verified(let id, let nonce, let answer, let count, let sum):
-            verified(id, nonce, answer, BucketDigest(count: count, sum: sum))
+        case .verified(let id, let outcome): verified(id, outcome)
         case .learned(let addresses): learn(addresses)
+        case .clonesChanged: clonesChanged()
+        case .connect(let address): connect(to: address, &events)
+        case .connectAny(let count): connectAny(count)
+        case .demote(let id): demote(id)
+        case .dialEverybody(let isOn): dialEverybody(isOn)
+        case .contact: contactBegins()
+        case .contactLost: contactIsLost()
+        case .alone: contactEnds()
+        case .clockFell: setClockBack()
+        case .aboutKey(let id, let message): takeAboutKey(message, from: id)
         case .notice(let id, let text):
             links[id]?.noticeText = text
             logOutside(.info, "peer \(name(of: id)) says: \(text)")
@@ -51,27 +72,37 @@ extension Node {
         }
     }
 
-    /// Checks what a peer sent, stores what passes, and tells the observers.
-    private func commit(_ bundles: [Bundle], from id: LinkID) -> Replicator.Event {
-        let outcome = Admission.judge(bundles, workspace: workspace.id)
+    /// Stores what has passed of what a peer sent, and tells the observers.
+    private func store(_ outcome: Admission.Outcome, from id: LinkID) -> Replicator.Event {
+        noteRefused(outcome, from: id)
+        return .committed(
+            id, admitted: outcome.admitted, result: store(outcome.admitted), denied: outcome.denied,
+            unsigned: outcome.unsigned)
+    }
+
+    func noteRefused(_ outcome: Admission.Outcome, from id: LinkID) {
         let refusedCount = outcome.denied.count + outcome.unsigned.count
         if refusedCount > 0 {
-            denied += refusedCount
+            countDenied(refusedCount, from: id)
             logOutside(
                 .warning,
                 "peer \(name(of: id)): refused \(outcome.denied.count) entries that their authors may not write and "
                     + "\(outcome.unsigned.count) without a valid signature")
         }
+    }
+
+    /// Stores verified bundles in one transaction.
+    func store(_ bundles: [Bundle]) -> CommitResult {
         var result = CommitResult()
         do {
-            result = try store.commit(outcome.admitted, heldAfter: heldAfter)
+            store.tellTime(WallClock.milliseconds())
+            result = try store.commit(bundles, heldAfter: heldAfter)
             isDiskFull = false
             observe(result)
         } catch {
             report(error, "storing entries")
         }
-        return .committed(
-            id, admitted: outcome.admitted, result: result, denied: outcome.denied, unsigned: outcome.unsigned)
+        return result
     }
 
     /// Entries after this time are held.
@@ -81,10 +112,11 @@ extension Node {
     func observe(_ result: CommitResult) {
         guard !result.applied.isEmpty else { return }
         for entry in result.applied { clock.observe(entry.hlc) }
-        notifyObservers(result.applied.map(\.path))
+        indexSoon()
+        notifyObservers(result.applied)
     }
 
-    /// Writes values of this node: one bundle, one transaction, all or nothing.
+    /// Writes values of this node, none of them with a priority: one bundle, one transaction, all or nothing.
     ///
     /// - Parameter hlc: the time of the write, if it was drawn already for a key.
     /// - Throws: `permission_denied`, `too_large`, `invalid_path`, `busy` or `disk_full`; nothing has changed then.
@@ -93,19 +125,23 @@ extension Node {
         let hlc = if let hlc { hlc } else { try tick() }
         var entries: [Entry] = []
         for (path, value) in writes {
-            guard !path.isRoot else {
-                throw RPCError(reason: .permissionDenied, message: "the root is nobody's: write below it")
-            }
-            let entry: Entry
             do throws(EntryError) {
-                entry = try Entry(path: path, hlc: hlc, author: uid, value: value)
+                entries.append(try Entry(path: path, hlc: hlc, author: uid, value: value))
             } catch {
-                throw RPCError(reason: error == .tooLarge ? .tooLarge : .invalidPath, message: "\(error)")
+                throw Node.rpcError(error)
             }
+        }
+        try write(entries.sorted { $0.stamp < $1.stamp })
+    }
+
+    /// Writes entries of this node, in stamp order.
+    func write(_ entries: [Entry]) throws(RPCError) {
+        guard !entries.isEmpty else { return }
+        for entry in entries {
             if let denial = Ownership.denial(of: entry) {
-                throw RPCError(reason: .permissionDenied, message: "\(path): \(denial)")
+                throw RPCError(reason: .permissionDenied, message: "\(entry.path): \(denial)")
             }
-            entries.append(entry)
+            try refuseEnded(entry)
         }
         guard entries.count <= Bundle.countMax else {
             throw RPCError(reason: .tooLarge, message: "an update has at most \(Bundle.countMax) paths")
@@ -113,12 +149,22 @@ extension Node {
         guard entries.reduce(0, { $0 + $1.encoded.count }) <= Node.updateMax else {
             throw RPCError(reason: .tooLarge, message: "an update has more than \(Node.updateMax) bytes")
         }
-        entries.sort { $0.stamp < $1.stamp }
+        switch writePurpose {
+        case .trial: return
+        case .together: writeGroup.add(entries)
+        case .itself, .disconnect: try commit(own: entries)
+        }
+    }
+
+    /// Signs, stores and tells entries of this node, which were checked and stand in stamp order.
+    func commit(own entries: [Entry]) throws(RPCError) {
         let bundle = Bundle(signing: entries, by: key, workspace: workspace.id)
         do {
-            let result = try store.commit([bundle], heldAfter: HLC(ms: HLC.msMax))
+            store.tellTime(WallClock.milliseconds())
+            let result = try commitOwn(bundle)
             isDiskFull = false
-            notifyObservers(result.applied.map(\.path))
+            notifyObservers(result.applied)
+            indexSoon()
         } catch {
             report(error, "storing a write")
             throw Node.rpcError(error)
@@ -139,6 +185,11 @@ extension Node {
     static func rpcError(_ error: any Error) -> RPCError {
         switch error {
         case let error as RPCError: return error
+        case EntryError.noPath:
+            return RPCError(reason: .permissionDenied, message: "the root is nobody's: write below it")
+        case let error as EntryError:
+            return RPCError(reason: error == .tooLarge ? .tooLarge : .invalidPath, message: "\(error)")
+        case let error as PathError: return RPCError(reason: .invalidPath, message: "\(error)")
         case ReadError.tooLarge: return RPCError(reason: .tooLarge, message: "\(ReadError.tooLarge)")
         case let error as StoreError where error.isDiskFull:
             return RPCError(reason: .diskFull, message: "the disk is full; reading goes on, writing does not")
@@ -182,8 +233,8 @@ extension Node {
         stepTimer = (timer, atMs)
     }
 
-    /// Once a second while something waits, else once a minute: held entries that came due, the dead that are left, and
-    /// presence.
+    /// More often while something waits: held entries that came due, the dead that are left, graves that are old
+    /// enough, and presence.
     func scheduleMaintenance() {
         guard !isStopping else { return }
         var isBusy = false
@@ -191,14 +242,25 @@ extension Node {
             if let due = try store.nextHeldDue, due <= heldAfter {
                 let result = try store.release(heldAfter: heldAfter)
                 observe(result)
+                released(result)
                 step(.released(result))
             }
             isBusy = try store.sweep(limit: Node.sweepMax)
+            if try store.expireGraves(nowMs: WallClock.milliseconds(), limit: Node.sweepMax) { isBusy = true }
             if let due = try store.nextHeldDue, due <= heldAfter { isBusy = true }
         } catch {
             report(error, "maintenance")
         }
+        carryOutWhatIsLeft()
+        followRetentionRules()
+        rememberHeld()
+        if isNameDue { try? takeNameSoon() }
+        noticeClock()
+        lookAroundIfDue()
         updateAway()
+        endBulk()
+        // Also what a sweep has removed, and what an error has left.
+        indexSoon()
         maintenanceTimer = loop.schedule(afterMs: isBusy ? Node.busyMaintenanceMs : Node.maintenanceMs) {
             self.assumeIsolated { $0.scheduleMaintenance() }
         }

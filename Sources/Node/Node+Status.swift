@@ -8,11 +8,15 @@ internal import Wire
 
 extension Node {
     func status() throws -> StatusRow {
-        StatusRow(
+        var row = StatusRow(
             uid: UID.text(uid), name: try displayName(of: uid), workspace: workspace.name, version: Node.version,
             peers: try peerRows(), entries: Int64(try store.entryCount), root: try store.digest(of: .root).hex,
             held: Int64(try store.heldCount), skipped: Int64(try store.unknownCount), denied: Int64(denied),
             databaseBytes: Int64(try store.databaseBytes), discovery: discovery.description)
+        try addTime(to: &row)
+        row.notices = currentNotices()
+        row.storage = try storageRow()
+        return row
     }
 
     /// Connected peers first, then addresses that do not lead to a connected one.
@@ -20,29 +24,38 @@ extension Node {
         var rows: [PeerRow] = []
         var reports: [LinkID: LinkReport] = [:]
         for report in replicator.reports(moment) { reports[report.link] = report }
-        let connected = connectedNodes
+        let connected = connectedNodes.union(acquaintances.blocked)
         for link in links.values.sorted(by: { $0.id < $1.id }) where link.isUp {
             guard let peer = link.peer else { continue }
             let report = reports[link.id]
-            rows.append(
-                PeerRow(
-                    uid: UID.text(peer), name: try displayName(of: peer),
-                    address: link.socket.peerAddress.map { "\($0)" } ?? "", state: .connected,
-                    rttMs: report?.rttMs.map { Double($0) }, skewMs: report?.skewMs,
-                    lacks: report?.lacks.map { Int64($0) }, ahead: report?.ahead.map { Int64($0) }))
+            var row = PeerRow(
+                uid: UID.text(peer), name: try displayName(of: peer),
+                address: link.socket.peerAddress.map { "\($0)" } ?? "", state: .connected,
+                rttMs: report?.rttMs.map { Double($0) }, skewMs: report?.skewMs,
+                lacks: report?.lacks.map { Int64($0) }, ahead: report?.ahead.map { Int64($0) })
+            row.path = path(of: link)
+            row.heardMs = report.map { Int64(clamping: $0.heardMs) }
+            row.refusals = Int64(deniedBy.count(of: peer))
+            rows.append(row)
         }
-        for candidate in dialer.candidates.values.sorted(by: { "\($0.address)" < "\($1.address)" }) {
+        for candidate in dialer.peers {
             if let node = candidate.node, connected.contains(node) { continue }
             if candidate.state == .connected { continue }
-            let isRefused = candidate.lastFailure == "\(LinkError(.noCommonKey))"
+            // Nobody has asked for it yet, and perhaps nobody will.
+            if !dialer.dialsEverybody, candidate.state == .waiting, candidate.failures == 0 { continue }
+            let failure = candidate.lastFailure.flatMap(DialFailure.kind)
+            let isRefused = failure == .key || failure == .version
             let state: PeerRow.State =
                 candidate.state == .dialling ? .connecting : isRefused ? .refused : .unreachable
-            rows.append(
-                PeerRow(
-                    uid: candidate.node.map(UID.text) ?? "", name: try candidate.node.map(displayName(of:)) ?? "",
-                    address: "\(candidate.address)",
-                    state: candidate.failures == 0 && state == .unreachable ? .connecting : state, rttMs: nil,
-                    skewMs: nil, lacks: nil, ahead: nil))
+            var row = PeerRow(
+                uid: candidate.node.map(UID.text) ?? "", name: try candidate.node.map(displayName(of:)) ?? "",
+                address: "\(candidate.address)",
+                state: candidate.failures == 0 && state == .unreachable ? .connecting : state, rttMs: nil,
+                skewMs: nil, lacks: nil, ahead: nil)
+            row.path = Node.path(candidate.source)
+            row.failure = failure
+            row.reason = candidate.lastFailure
+            rows.append(row)
         }
         return rows
     }

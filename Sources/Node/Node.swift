@@ -20,13 +20,22 @@ public actor Node {
     let options: NodeOptions
     let log: Log
     let key: SigningKey
-    let workspace: Workspace
+    var membership: Membership
+    var workspace: Workspace { membership.workspace }
+    /// The present key of a private workspace, sealed to its members; nil before the first change.
+    var epochRecord: EpochRecord?
+    var networks = NetworkWatch()
     let instance: UInt64
     let isNewIdentity: Bool
     private var lock: FileLock.Held?
     var store: DatabaseStore
     var replaceNotBeforeMs: UInt64 = 0
     var clock: HybridClock
+    /// While this node is alone: up to which time others may have seen what it wrote.
+    var told: HLC
+    /// Entries that are being issued anew, and how many were so far.
+    var renewal: RenewalState?
+    var renewed = 0
     var isClockSynchronised = starling_clock_is_synchronised() == 1
     var clockCheckedMs = EventLoop.monotonicMs()
     var replicator: Replicator
@@ -43,6 +52,10 @@ public actor Node {
     var nextLink = 0
     var dialer = Dialer()
     var dialTimer: (timer: LoopTimer, atMs: UInt64)?
+    /// Connections that are being made.
+    var attempts: [SocketAddress: ConnectAttempt] = [:]
+    /// When discovery begins anew because the network has changed.
+    var rebuildTimer: LoopTimer?
     var named: [HostPort] = []
     /// What they were resolved to last.
     var namedAddresses: [HostPort: [SocketAddress]] = [:]
@@ -50,19 +63,50 @@ public actor Node {
     var interfaces: [NetworkInterface] = []
     var discovery: DiscoveryStatus = .off
     var discoveryService: DiscoveryService?
+    /// The name under which this node is announced, while it is.
+    var announced: String?
+    var heard = HeardInstances()
 
     // Clients
     var clientListener: StreamListener?
     var sessions: [Int: ControlSession] = [:]
     var nextSession = 0
-    var subscriptions: [Int: Subscription] = [:]
+    var writePurpose = WritePurpose.itself
+    var writeGroup = WriteGroup()
+    /// The store may hold what sessions have left that are no more.
+    var hasDisconnectsLeft = true
+    let soft = SoftEntries()
+    /// What the observers of `.info` were told last, while there are any.
+    var toldInfo: NodeInfo?
+    var subscriptions = SubscriptionTable()
+    /// Clients that have been told something which is not sent yet.
+    var waiting: [ControlSession] = []
+    /// More requests of a client are at hand than the one that is carried out.
+    var isServing = false
     var nextSubscription = 0
+    /// Channels that the machine was told somebody looks at.
+    var focus: [Key] = []
+    var readLately: [Key] = []
     var verification: Verification?
-    /// Peers that ask for this node's keyed sum; when the next is answered, and who was last.
-    var verifyQuestions: [LinkID: [UInt8]] = [:]
-    var verifyTimer: LoopTimer?
-    var verifyNotBeforeMs: UInt64 = 0
-    var verifyAnswered = LinkID(0)
+    /// Bundles from peers that are verified beside the loop, and the bytes of all of them.
+    var intakes: [LinkID: Intake] = [:]
+    var intakeBytes = 0
+    /// What has been verified and is stored next, in one transaction.
+    var judgedTogether: [(link: LinkID, outcome: Admission.Outcome)] = []
+    /// When entries arrived or were asked for in bulk; nil when the store's memory for it was given back. Whether it
+    /// has more of it.
+    var bulkAtMs: UInt64?
+    var isBulk = false
+    var adoptions: [RunningAdoption] = []
+    /// The store's last change when the own entries were looked at last.
+    var bundlingChange: Int64 = -1
+    var searches: [RunningSearch] = []
+    var indexTimer: LoopTimer?
+    var reads: [RunningRead] = []
+    /// Subscriptions whose window is to be read anew.
+    var refills: [FollowedWindow.Key] = []
+    var isReadingLater = false
+    var indexPace = IndexPace()
     var lastClientMs: UInt64 = 0
     var isAway = false
     var presenceSinceMs: UInt64 = 0
@@ -71,8 +115,22 @@ public actor Node {
     var certifiedChannels: [String: Key] = [:]
     var storedNames: [Bytes32: String] = [:]
 
+    var statusWaits: [WaitingStatus] = []
+    /// What was written last of who holds what, and when.
+    var heldWritten: (version: Int, atMs: UInt64) = (0, 0)
+    /// Channels whose receipt was written lately, and until when no other is.
+    var receipts: [Key: UInt64] = [:]
+    var receiptTimers: Set<Key> = []
+    /// When this user's rules of retention are looked at next.
+    var retentionDueMs: UInt64 = 0
+    var notices = Notices()
+    var acquaintances = Acquaintances()
+    /// The keys that two live nodes have, as was told last.
+    var clones: Set<Bytes32> = []
+
     // Counters since the start, for `status`
     var denied = 0
+    var deniedBy = DeniedCounts()
     var isDiskFull = false
     var logBudget = LogBudget()
     var isStopping = false
@@ -81,7 +139,12 @@ public actor Node {
     var onStopped: (@Sendable () -> Void)?
     /// Called when a client asks the daemon to stop.
     var onStopRequest: (@Sendable () -> Void)?
-    var signals: SignalSource?
+    /// Called when the node is to be stopped and another to take its place, with the identity that its home has then.
+    var onRestartRequest: (@Sendable () -> Void)?
+    /// This node's identity has given way to another.
+    var isRetired = false
+    /// The disk was full when the name was to be taken.
+    var isNameDue = false
 
     /// No clock is right that shows a time before this: milliseconds of 2026-11-01.
     static let buildMs: UInt64 = 1_793_491_200_000
@@ -95,7 +158,6 @@ public actor Node {
         self.options = options
         self.loop = loop
         log = options.log
-        workspace = options.workspace
         try options.home.prepare()
         guard let lock = try FileLock.tryLock(path: options.home.lockPath) else {
             let holder = FileLock.holder(path: options.home.lockPath).map { " (process \($0))" } ?? ""
@@ -105,14 +167,19 @@ public actor Node {
         (key, isNewIdentity) = try IdentityFile.loadOrCreate(options.home.identityPath)
         uid = key.publicKey
         instance = SecureRandom.uint64()
-        store = try Node.openStore(options.home.databasePath, options.log)
-        let wallMs = WallClock.milliseconds()
-        let base = max(wallMs, Node.buildMs)
-        let greatest = try store.greatestHLC(notAfter: HLC(ms: base &+ Node.heldMs))
+        let membership = try Node.membership(of: options)
+        self.membership = membership
+        let workspace = membership.workspace
+        store = try Node.openStore(for: workspace, options.home, uid: uid, options.log)
+        epochRecord = try Node.storedEpoch(store)
+        let base = max(WallClock.milliseconds(), Node.buildMs)
+        let greatest = try store.greatestHLC(notAfter: HLC.greatest)
+        told = try store.toldTime()
         clock = HybridClock(workspaceMs: base, greatestStored: greatest, randomness: SecureRandom.uint64())
         replicator = Replicator(
             workspace: workspace.id, key: key, instance: instance, clock: ClockEstimate(buildMs: Node.buildMs),
-            highWater: greatest, softAfter: clock.last)
+            highWater: greatest, softAfter: clock.last, seed: SecureRandom.uint64(),
+            everybodyMax: options.everybodyMax)
     }
 
     /// Begins to listen, to serve clients and to look for peers. After it returns clients can attach.
@@ -120,16 +187,25 @@ public actor Node {
         lastClientMs = EventLoop.monotonicMs()
         presenceSinceMs = WallClock.milliseconds()
         replicator.start(moment)
-        try takeName()
+        recallHeld()
+        try takeNameSoon()
+        takeStoredEpoch()
+        recallNetworks()
+        try recallAcquaintances()
+        carryOutWhatIsLeft()
         try listenForPeers()
         try listenForClients()
         try watchNetwork()
         recallPeers()
         recallNamed()
         for peer in options.peers { addPeer(peer) }
+        dialInvited()
+        focusChanged()
         publishPresence()
         startDiscovery()
         scheduleMaintenance()
+        scheduleBundling()
+        indexSoon()
     }
 
     var moment: Moment {
@@ -139,7 +215,9 @@ public actor Node {
             isClockSynchronised = starling_clock_is_synchronised() == 1
             clockCheckedMs = now
         }
-        return Moment(monotonicMs: now, wallMs: WallClock.milliseconds(), isSynchronised: isClockSynchronised)
+        return Moment(
+            monotonicMs: now, wallMs: WallClock.milliseconds(), isSynchronised: isClockSynchronised,
+            sleptMs: WallClock.sleptMs())
     }
 
     /// How old the kernel's word on its clock may be.
@@ -153,17 +231,24 @@ public actor Node {
         guard !isStopping else { return }
         isStopping = true
         onStopped = completion
+        for id in sessions.keys.sorted() { sessions[id].map(carryOutDisconnect(of:)) }
         step(.shutdown)
         rememberPeers()
+        rememberHeld(isLast: true)
         discoveryService?.stop()
         listener?.close()
         clientListener?.close()
         networkMonitor?.stop()
         maintenanceTimer?.cancel()
+        indexTimer?.cancel()
         stepTimer?.timer.cancel()
         dialTimer?.timer.cancel()
+        rebuildTimer?.cancel()
         for link in links.values { link.socket.closeAfterFlush(timeoutMs: Node.flushMs) }
-        for session in sessions.values { session.socket.closeAfterFlush(timeoutMs: Node.flushMs) }
+        for session in sessions.values {
+            session.flush()
+            session.socket.closeAfterFlush(timeoutMs: Node.flushMs)
+        }
         finishIfFlushed()
         _ = loop.schedule(afterMs: Node.flushMs) { self.assumeIsolated { $0.finish() } }
     }
@@ -187,7 +272,7 @@ public actor Node {
         store.close()
         // Their callbacks hold this node, and the lock is given back with it.
         (listener, clientListener, networkMonitor, discoveryService) = (nil, nil, nil, nil)
-        (signals, onStopRequest, lock) = (nil, nil, nil)
+        (onStopRequest, onRestartRequest, lock) = (nil, nil, nil)
         completion()
     }
 }

@@ -11,6 +11,8 @@ public struct NodeError: Error, Sendable, Equatable, CustomStringConvertible {
         public static let unsafeFile = Code(rawValue: "unsafe_file")
         /// A file cannot be read or written.
         public static let fileSystem = Code(rawValue: "file_system")
+        /// There is no room for a file.
+        public static let diskFull = Code(rawValue: "disk_full")
         /// An address cannot be listened on, or is none.
         public static let network = Code(rawValue: "network")
         /// An option has a value that is not possible.

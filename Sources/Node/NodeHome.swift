@@ -12,6 +12,8 @@ public struct NodeHome: Sendable {
     public static let socketPathMax = 107
 
     public var identityPath: String { dataDirectory + "/identity.key" }
+    /// Where the key of an identity is kept that this node has given up.
+    public func retiredIdentityPath(_ uid: String) -> String { dataDirectory + "/identity-\(uid).key" }
     public var databasePath: String { dataDirectory + "/workspace.db" }
     public var lockPath: String { dataDirectory + "/lock" }
 
@@ -46,10 +48,22 @@ public struct NodeHome: Sendable {
         return unsafe String(cString: here) + "/" + path
     }
 
-    /// Makes the directories that are missing and checks them: they must be this user's own and closed to others.
+    /// Makes the directories that are missing and checks them: they must be this user's own and closed to others, and
+    /// the database no link and nobody else's.
     public func prepare() throws(NodeError) {
         try NodeHome.prepareDirectory(dataDirectory)
         try NodeHome.prepareDirectory(socketDirectory)
+        // SQLite would follow a link, and give others' files new modes and contents.
+        for path in [databasePath, databasePath + "-wal"] { try NodeHome.checkFile(path) }
+    }
+
+    /// Throws for what is there and is no file of this user's own.
+    private static func checkFile(_ path: String) throws(NodeError) {
+        var status = stat()
+        guard unsafe lstat(path, &status) == 0 else { return }
+        guard status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid() else {
+            throw NodeError(.unsafeFile, "\(path) is not a file of this user, or a link")
+        }
     }
 
     private static func prepareDirectory(_ path: String) throws(NodeError) {
@@ -60,10 +74,16 @@ public struct NodeHome: Sendable {
                 throw NodeError(.fileSystem, "cannot make \(made): \(message(errno))")
             }
         }
+        var status = stat()
+        // Whoever owns a link says where it leads, also later.
+        if unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFLNK,
+            ![0, geteuid()].contains(status.st_uid)
+        {
+            throw NodeError(.unsafeFile, "\(path) is a symbolic link of another user")
+        }
         let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw NodeError(.fileSystem, "cannot open \(path): \(message(errno))") }
         defer { close(descriptor) }
-        var status = stat()
         guard unsafe fstat(descriptor, &status) == 0 else {
             throw NodeError(.fileSystem, "cannot look at \(path): \(message(errno))")
         }

@@ -7,9 +7,6 @@ internal import Wire
 ///
 /// Belongs to the node's actor, like everything that has no lock.
 final class PeerLink {
-    /// A handshake that takes longer is given up.
-    static let handshakeMs: UInt64 = 5000
-
     let id: LinkID
     let socket: StreamSocket
     /// The address that was dialled; nil for an inbound connection.
@@ -23,8 +20,14 @@ final class PeerLink {
     var upMs: UInt64?
     /// It was given up for another connection to the same node.
     var isSpare = false
+    /// It began with an earlier epoch's key: nothing that comes over it counts.
+    var isOutdated = false
+    /// One of the two has links enough: its end is no failure.
+    var isDemoted = false
     /// Messages that have arrived and are not taken yet; the next one last.
     var inbox: [[UInt8]] = []
+    /// Nothing more is taken from the inbox until bundles have come back from the pool.
+    var isHeldUp = false
     /// The shell is to say when everything has left the queue.
     var awaitsDrain = false
     /// Known after the handshake.
@@ -43,11 +46,40 @@ final class PeerLink {
     var isEstablished: Bool { sealer != nil }
     var isUp: Bool { upMs != nil }
 
-    /// The key of the node that opened the connection, after the handshake.
-    func opener(own: Bytes32) -> Bytes32? { dialled == nil ? peer : own }
+    /// Whether the node with the smaller key, of two with one key the smaller instance, opened the connection.
+    func isSmallers(own: Bytes32, instance ownInstance: UInt64) -> Bool {
+        guard let peer else { return false }
+        return PeerLinkSide.isSmallers(dialled: dialled != nil, own: (own, ownInstance), peer: (peer, instance))
+    }
+
+    /// Two nodes may dial each other at the same time: of two links that were opened so, one by each and the second one
+    /// within this time, both keep the one that the smaller key opened. A connection that comes later was opened
+    /// because its side has found the first one dead. Several round trips of a bad network.
+    static let simultaneousMs: UInt64 = 2_000
+
+    /// Whether it may cross one that this node is opening.
+    func isYoungAndInbound(nowMs: UInt64) -> Bool {
+        dialled == nil && upMs.map { nowMs < $0 &+ PeerLink.simultaneousMs } ?? false
+    }
+
+    /// Whether this link, whose handshake has just ended, takes the place of another to the same program.
+    func replaces(_ twin: PeerLink, own: Bytes32, instance ownInstance: UInt64, nowMs: UInt64) -> Bool {
+        let isByOneSide = (dialled == nil) == (twin.dialled == nil)
+        let isLater = twin.upMs.map { nowMs >= $0 &+ PeerLink.simultaneousMs } ?? true
+        return isByOneSide || isLater || isSmallers(own: own, instance: ownInstance)
+    }
 
     func send(_ message: PeerMessage) throws(LinkError) {
         guard let bytes = try sealer?.seal(message.encoded) else { return }
         socket.send(bytes)
+    }
+}
+
+/// Which side of a connection opened it, as both sides see it alike.
+enum PeerLinkSide {
+    static func isSmallers(
+        dialled: Bool, own: (key: Bytes32, instance: UInt64), peer: (key: Bytes32, instance: UInt64)
+    ) -> Bool {
+        dialled == (peer.key != own.key ? own.key < peer.key : own.instance < peer.instance)
     }
 }

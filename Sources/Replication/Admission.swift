@@ -13,10 +13,14 @@ public enum Admission {
         public var unsigned: [EntryReference] = []
     }
 
-    public static func judge(_ bundles: [Bundle], workspace: Bytes32) -> Outcome {
+    /// - `check`: what checks a signature over a message by an author.
+    public static func judge(
+        _ bundles: [Bundle], workspace: Bytes32,
+        check: (Signature, [UInt8], Bytes32) -> Bool = { Ed25519.verify($0, $1, by: $2) }
+    ) -> Outcome {
         var outcome = Outcome()
         for bundle in bundles {
-            guard bundle.verifies(workspace: workspace) else {
+            guard bundle.verifies(workspace: workspace, check: check) else {
                 outcome.unsigned += bundle.leaves.map(\.entry.reference)
                 continue
             }

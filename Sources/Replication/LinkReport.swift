@@ -16,6 +16,8 @@ public struct LinkReport: Sendable {
     public let isComparing: Bool
     /// The peer's root as last heard.
     public let root: DigestPrefix?
+    /// How long ago something was heard over the link, in milliseconds.
+    public let heardMs: UInt64
 }
 
 extension Replicator {
@@ -28,7 +30,8 @@ extension Replicator {
             return LinkReport(
                 link: link, peer: state.peer, rttMs: state.rttMs, skewMs: skew, lacks: state.compared?.lacks,
                 ahead: state.compared?.ahead, isComparing: state.reconciler.isActive,
-                root: state.vitals?.received.root)
+                root: state.vitals?.received.root,
+                heardMs: moment.monotonicMs > state.heardMs ? moment.monotonicMs - state.heardMs : 0)
         }
     }
 }

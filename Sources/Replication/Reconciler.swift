@@ -1,55 +1,164 @@
+internal import Seal
 internal import Tree
 internal import Wire
 
-/// Pulls from one peer what this node lacks: compares the digest tree top-down, youngest bucket first, lists the small
-/// buckets that differ and asks for what is missing.
+/// Pulls from one peer what this node lacks: compares the digest tree top-down, youngest bucket first, and asks of the
+/// stretches that differ for everything whose fingerprint it does not name.
 ///
-/// Both sides pull at the same time, so both become equal; the answering side keeps no state. At most one comparison
-/// and ``wantsMax`` entries are outstanding, so the puller decides how much memory and link a catch-up takes, whatever
-/// the peer claims to have.
+/// The answering side keeps no state but a list of what it owes. What is asked for and not stored yet stays below
+/// ``creditBytes``, so the puller decides how much memory and link a catch-up takes, whatever the peer claims to have.
 struct Reconciler {
-    /// A bucket with this many entries or fewer is listed instead of compared further.
-    static let listMax = 1024
-    /// Entries asked for in one WANT.
+    /// Bytes of entries that may be on their way or waiting to be stored, by what entries were like lately.
+    static let creditBytes = 1 << 20
+    /// Own entries that one question names: 16 KiB of fingerprints.
+    static let namedMax = 4096
+    /// A bucket in which this node has so few entries is sifted instead of compared further: naming them costs less
+    /// than a round trip.
+    static let siftMax = 1024
+    /// A bucket of more entries than this at the peer is compared further on stored levels: several peers can share
+    /// only what is asked for in parts.
+    static let largeMax = 4096
+    /// Where at least one in so many is missing nearly every smaller bucket differs, and comparing them is for nothing.
+    static let denseMax = 128
+    /// Entries of a bucket whose finest digests are computed for a comparison.
+    static let scannedMax = 32_768
+    /// Questions under way. Each costs the peer a look at as many entries as it names.
+    static let siftsMax = 64
+    static let comparisonsMax = 32
+    /// Own entries that are looked up in one step, so that no step takes long.
+    static let lookedUpMax = 8192
+    /// Stretches that wait to be looked at; the oldest beyond them are left to a later comparison.
+    static let tasksMax = 65_536
+    /// Bytes that one question asks for.
+    static let askedBytes = 4 << 10...256 << 10
+    /// What an entry is taken to have on the wire before one has come.
+    static let entryBytes = 400
+    /// Entries asked for by name in one WANT, and outstanding at one peer.
     static let wantBatch = 256
-    /// Entries outstanding at one peer.
     static let wantsMax = 512
-    /// References waiting to be asked for, above which no further bucket is looked at and offers are let pass: a later
-    /// comparison finds them.
+    /// Named entries waiting to be asked for, above which offers are let pass: a later comparison finds them.
     static let waitingMax = 4096
     /// A pull without any progress for this long is given up; the next difference begins a new one.
     static let stallMs: UInt64 = 20_000
 
-    enum Request: Equatable {
-        case compare(TimeBucket)
-        case list(TimeBucket, after: EntryReference?)
+    /// A stretch that may differ.
+    struct Task: Equatable {
+        enum Stage {
+            /// A bucket of which nothing has been asked for.
+            case whole
+            /// A bucket with many entries, after everything behind the last own one has come.
+            case large
+            /// What is left of it.
+            case rest
+            /// What differs by sums that nobody can forge, whatever the plain ones say.
+            case mend
+        }
+
+        var stage: Stage
+        var range: ReferenceRange
+        /// Nil if it is several.
+        var bucket: TimeBucket?
+        var theirs: DigestPrefix
+        /// Own entries, where they are not those of the bucket.
+        var ours = 0
+
+        init(_ bucket: TimeBucket, theirs: DigestPrefix) {
+            (stage, range, self.bucket, self.theirs) = (.whole, ReferenceRange(bucket), bucket, theirs)
+        }
+
+        /// What is to be done next with part of it.
+        func then(_ stage: Stage, _ range: ReferenceRange? = nil) -> Task {
+            var task = self
+            if self.stage != .mend { task.stage = stage }
+            task.range = range ?? self.range
+            return task
+        }
+    }
+
+    /// A question that is not answered yet, or whose answer is not stored yet.
+    struct Question {
+        let range: ReferenceRange
+        /// What is expected and has not come.
+        var bytes: Int
+        /// Entries that had come from the peer when it was asked.
+        let arrived: Int
+        let task: Task
+        /// What to do when the answer is stored.
+        let next: Task?
+        /// Number of the commit with which the answer is stored, once it has ended.
+        var commit: Int?
     }
 
     private(set) var isActive = false
-    /// What is still to be asked, the next one last.
-    private var stack: [Request] = []
-    private var request: Request?
-    /// Missing here, oldest first; asked for from the end.
-    private var waiting: [EntryReference] = []
-    private(set) var outstanding: Set<EntryReference> = []
-    private var progressMs: UInt64 = 0
-    /// Entries that arrived in this pull.
-    private(set) var received = 0
+    /// What is still to be looked at, the next one last.
+    var tasks: [Task] = []
+    /// Stretches that another peer is asked for.
+    var postponed: [Task] = []
+    var comparisons: Set<TimeBucket> = []
+    /// In the order in which they were asked and are answered.
+    var questions: [Question] = []
+    /// Offered and missing here, oldest first; asked for from the end.
+    var waiting: [EntryReference] = []
+    var outstanding: Set<EntryReference> = []
+    /// Bytes of each batch that has come and is not stored yet, oldest first.
+    var commits: [Int] = []
+    private var committed = 0
+    var arrived = 0
+    /// Entries that came from the peer and were new here, and how many of them before this pull.
+    private var gained = 0
+    private var gainedBefore = 0
+    var salt: UInt64 = 0
+    var mendKey = Bytes32.zero
+    var bytesPerEntry = Reconciler.entryBytes
+    var progressMs: UInt64 = 0
+
+    /// Entries that this pull has brought and that were new: what makes the difference smaller.
+    var received: Int { gained - gainedBefore }
+
+    var waitingCount: Int { waiting.count }
+    var bucketCount: Int { tasks.count + postponed.count }
 
     /// Begins a comparison; offers that are under way go on.
-    mutating func start(nowMs: UInt64) {
+    ///
+    /// - `salt`: for the fingerprints of this comparison.
+    mutating func start(theirs: DigestPrefix, salt: UInt64, nowMs: UInt64) {
         guard !isActive else { return }
         isActive = true
+        self.salt = salt
         progressMs = nowMs
-        received = 0
-        stack = [.compare(.root)]
+        gainedBefore = gained
+        tasks.append(Task(.root, theirs: theirs))
+    }
+
+    /// Pulls what is missing in buckets that are equal by plain sums and differ by keyed ones.
+    ///
+    /// - `buckets`: with the numbers of entries here and there.
+    mutating func mend(
+        _ buckets: [(bucket: TimeBucket, ours: Int, theirs: Int)], key: Bytes32, nowMs: UInt64
+    ) {
+        guard !buckets.isEmpty else { return }
+        if !isActive { (isActive, progressMs, gainedBefore) = (true, nowMs, gained) }
+        mendKey = key
+        for (bucket, ours, theirs) in buckets {
+            var task = Task(bucket, theirs: DigestPrefix(count: theirs, sum: 0))
+            (task.stage, task.bucket, task.ours) = (.mend, nil, ours)
+            tasks.append(task)
+        }
     }
 
     /// Ends a pull that makes no progress. Returns true if it did.
     mutating func abandonIfStalled(nowMs: UInt64) -> Bool {
         guard isActive || !outstanding.isEmpty, nowMs &- progressMs > Reconciler.stallMs else { return false }
-        self = Reconciler()
+        abandon()
         return true
+    }
+
+    /// Ends a pull where it is.
+    mutating func abandon() {
+        let (commits, committed, bytesPerEntry) = (commits, committed, bytesPerEntry)
+        self = Reconciler()
+        // What has come is still being stored.
+        (self.commits, self.committed, self.bytesPerEntry) = (commits, committed, bytesPerEntry)
     }
 
     var deadlineMs: UInt64? {
@@ -58,99 +167,165 @@ struct Reconciler {
 
     mutating func extend(byMs lagMs: UInt64) { progressMs &+= lagMs }
 
+    /// Whether the peer has been asked for something that has not come yet.
+    var isOwed: Bool { !outstanding.isEmpty || questions.contains { $0.commit == nil } }
+
+    /// Whether an entry comes because it was asked for; of a stretch, as long as not all that is expected has come.
+    func isAsked(_ reference: EntryReference) -> Bool {
+        outstanding.contains(reference)
+            || questions.contains { $0.commit == nil && $0.bytes > 0 && $0.range.contains(reference) }
+    }
+
+    /// Whether entries may come that nobody has named.
+    var isSifting: Bool { questions.contains { $0.commit == nil } }
+
+    /// Whether part of a range is being pulled.
+    func pulls(_ range: ReferenceRange) -> Bool { questions.contains { $0.range.overlaps(range) } }
+
+    // MARK: Offers
+
     /// Whether an offer is worth looking at.
     var takesOffers: Bool { waiting.count < Reconciler.waitingMax }
 
     /// Entries offered by the peer outside a comparison.
     mutating func offer(_ references: [EntryReference], nowMs: UInt64) {
         guard takesOffers else { return }
-        if outstanding.isEmpty { progressMs = nowMs }
+        if outstanding.isEmpty, !isActive { progressMs = nowMs }
         waiting += references
     }
 
-    /// Takes the answer to a comparison. `lacks` filters the references that are missing here.
+    /// Entries that the peer has answered: by sending them, or because it does not have them.
+    mutating func settle(_ references: some Sequence<EntryReference>, nowMs: UInt64) {
+        for reference in references where outstanding.remove(reference) != nil { progressMs = nowMs }
+    }
+
+    // MARK: Answers
+
+    /// Entries have come and are about to be stored.
+    mutating func arrive(_ bundles: [Bundle], nowMs: UInt64) {
+        let entries = bundles.reduce(0) { $0 + $1.leaves.count }
+        guard entries > 0 else { return }
+        progressMs = nowMs
+        if isOwed { arrived += entries }
+        var bytes = 0
+        var index = 0
+        for bundle in bundles {
+            let size = bundle.approximateWireSize
+            bytes += size
+            guard let reference = bundle.leaves.first?.entry.reference, !questions.isEmpty else { continue }
+            // Mostly it belongs to the same question as the one before.
+            if questions[index].commit != nil || !questions[index].range.contains(reference) {
+                let found = questions.firstIndex { $0.commit == nil && $0.range.contains(reference) }
+                guard let found else { continue }
+                index = found
+            }
+            questions[index].bytes = max(0, questions[index].bytes - size)
+        }
+        commits.append(bytes)
+        bytesPerEntry = max(64, (bytesPerEntry * 7 + bytes / entries) / 8)
+    }
+
+    /// The oldest batch has been stored, or has been refused.
+    ///
+    /// - `new`: entries of it that were not here before and are now.
+    mutating func store(new: Int = 0, nowMs: UInt64) {
+        guard !commits.isEmpty else { return }
+        gained += new
+        commits.removeFirst()
+        committed += 1
+        if isActive { progressMs = nowMs }
+        release()
+    }
+
+    private mutating func release() {
+        let done = committed
+        for question in questions {
+            if let commit = question.commit, commit <= done, let next = question.next { tasks.append(next) }
+        }
+        questions.removeAll { $0.commit.map { $0 <= done } ?? false }
+    }
+
+    /// Takes the answer to a comparison; `children` tells what this node has.
     ///
     /// - Returns: false for an answer that no honest peer gives.
     mutating func differ(
-        _ bucket: TimeBucket, _ children: [ChildDifference], nowMs: UInt64,
-        lacks: ([EntryReference]) throws -> [EntryReference]
+        _ bucket: TimeBucket, _ summaries: [BucketSummary], nowMs: UInt64,
+        children: (TimeBucket) throws -> [ChildDigest]
     ) rethrows -> Bool {
-        guard request == .compare(bucket) else { return true }
-        guard zip(children, children.dropFirst()).allSatisfy({ $0.index < $1.index }) else { return false }
-        request = nil
+        guard comparisons.remove(bucket) != nil else { return true }
         progressMs = nowMs
-        for child in children {
-            guard let below = TimeBucket(level: bucket.level + 1, index: child.index), bucket.isParent(of: below) else {
-                return false
-            }
-            if let references = child.references {
-                waiting += try lacks(references.filter { below.contains($0.hlc) })
-            } else if child.count <= Reconciler.listMax || below.level == TimeBucket.levelMax {
-                stack.append(.list(below, after: nil))
+        return try take(summaries, below: bucket, children)
+    }
+
+    private mutating func take(
+        _ summaries: [BucketSummary], below bucket: TimeBucket, _ children: (TimeBucket) throws -> [ChildDigest]
+    ) rethrows -> Bool {
+        guard !summaries.isEmpty else { return true }
+        var own: [UInt64: DigestPrefix] = [:]
+        for child in try children(bucket) { own[child.index] = child.digest }
+        for summary in summaries {
+            guard let child = TimeBucket(level: bucket.level + 1, index: summary.index), bucket.isParent(of: child)
+            else { return false }
+            let ours = own[summary.index] ?? DigestPrefix(count: 0, sum: 0)
+            guard ours != summary.digest else { continue }
+            if !summary.children.isEmpty, Reconciler.isCompared(child, ours.count, summary.digest.count) {
+                guard try take(summary.children, below: child, children) else { return false }
             } else {
-                stack.append(.compare(below))
+                tasks.append(Task(child, theirs: summary.digest))
             }
         }
+        if tasks.count > Reconciler.tasksMax { tasks.removeFirst(tasks.count - Reconciler.tasksMax) }
         return true
     }
 
-    /// Takes the answer to a list.
+    /// Takes the end of an answer.
     ///
     /// - Returns: false for an answer that no honest peer gives.
-    mutating func ids(
-        _ bucket: TimeBucket, _ references: [EntryReference], more: Bool, nowMs: UInt64,
-        lacks: ([EntryReference]) throws -> [EntryReference]
-    ) rethrows -> Bool {
-        guard case .list(bucket, let after)? = request else { return true }
-        // A list that does not rise would never end.
-        guard zip(references, references.dropFirst()).allSatisfy({ $0 < $1 }),
-            references.allSatisfy({ bucket.contains($0.hlc) })
-        else { return false }
-        if let after, let first = references.first, first <= after { return false }
-        request = nil
+    mutating func sifted(through: EntryReference, reached: EntryReference, nowMs: UInt64) -> Bool {
+        guard let index = questions.firstIndex(where: { $0.commit == nil && $0.range.through == through }) else {
+            return true
+        }
+        let question = questions[index]
+        guard !(reached < question.range.after), !(through < reached) else { return false }
         progressMs = nowMs
-        waiting += try lacks(references)
-        if more, let last = references.last { stack.append(.list(bucket, after: last)) }
+        questions[index].bytes = 0
+        questions[index].commit = committed + commits.count
+        if question.range.after < reached {
+            // Whoever sends nothing and says that there is more would be asked for ever.
+            guard question.arrived < arrived else { return false }
+            tasks.append(
+                question.task.then(.rest, ReferenceRange(after: question.range.after, through: reached)))
+        }
+        release()
         return true
     }
 
-    /// Entries that the peer has answered: by sending them, or because it does not have them.
-    mutating func settle(_ references: some Sequence<EntryReference>, delivered: Bool, nowMs: UInt64) {
-        for reference in references where outstanding.remove(reference) != nil {
-            progressMs = nowMs
-            if delivered { received += 1 }
-        }
+    /// Bytes asked for that have not come, or have not been stored.
+    var spent: Int {
+        questions.reduce(commits.reduce(outstanding.count * bytesPerEntry, +)) { $0 + $1.bytes }
     }
 
-    /// What to ask for next. `claim` says which of the references nobody else has been asked for meanwhile.
-    mutating func pump(
-        nowMs: UInt64, children: (TimeBucket) throws -> [ChildDigest],
-        claim: ([EntryReference]) throws -> [EntryReference]
-    ) rethrows -> [PeerMessage] {
-        var messages: [PeerMessage] = []
-        while !waiting.isEmpty, outstanding.count + Reconciler.wantBatch <= Reconciler.wantsMax {
-            let batch = Array(waiting.suffix(Reconciler.wantBatch))
-            waiting.removeLast(batch.count)
-            let claimed = try claim(batch)
-            guard !claimed.isEmpty else { continue }
-            if outstanding.isEmpty { progressMs = nowMs }
-            outstanding.formUnion(claimed)
-            messages.append(.want(claimed))
+    /// Whether a bucket that differs is compared further rather than sifted.
+    static func isCompared(_ bucket: TimeBucket, _ ours: Int, _ theirs: Int) -> Bool {
+        let missing = theirs - min(ours, theirs)
+        switch bucket.level {
+        case TimeBucket.levelMax: return false
+        case TimeBucket.storedLevelMax:
+            guard ours > siftMax, max(ours, theirs) <= scannedMax else { return false }
+        default:
+            guard theirs <= largeMax, ours <= namedMax else { return true }
+            guard ours > siftMax else { return false }
         }
-        if request == nil, waiting.count <= Reconciler.waitingMax, let next = stack.popLast() {
-            request = next
-            switch next {
-            case .list(let bucket, let after): messages.append(.list(bucket, after: after))
-            case .compare(let bucket): messages.append(.compare(bucket, try children(bucket)))
-            }
-        }
-        return messages
+        return missing < max(1, ours / denseMax)
     }
 
     /// Ends a pull that has nothing left to ask; returns true if it just ended.
     mutating func finish() -> Bool {
-        guard isActive, stack.isEmpty, request == nil, waiting.isEmpty, outstanding.isEmpty else { return false }
+        guard isActive, tasks.isEmpty, comparisons.isEmpty, questions.isEmpty, commits.isEmpty, waiting.isEmpty,
+            outstanding.isEmpty
+        else { return false }
         isActive = false
+        postponed = []
         return true
     }
 }

@@ -10,23 +10,35 @@ extension Replicator {
         _ link: LinkID, _ peer: Bytes32, _ instance: UInt64, _ replica: any ReplicaReader, _ output: inout Output
     ) throws {
         links[link] = LinkState(peer: peer, instance: instance, nowMs: output.nowMs)
+        links[link]?.keyedAtMs =
+            output.nowMs &+ Replicator.firstKeyedMs &+ random.next() % Replicator.firstKeyedMs
+        hear()
         output.send(link, .hello(try vitals(output.moment, replica), peers: connectedPeers))
         schedulePeers(output.nowMs)
-        let records = soft.live.filter { $0.author != peer }
+        try doubt(link, peer, instance, replica, &output)
+        overlayUp(link, peer, &output)
+        let records = overlay.hasEverybody ? soft.live.filter { $0.author != peer } : []
         for chunk in stride(from: 0, to: records.count, by: 64) {
             output.send(link, .soft(Array(records[chunk..<min(chunk + 64, records.count)])))
         }
     }
 
     mutating func down(_ link: LinkID, _ output: inout Output) {
-        guard links.removeValue(forKey: link) != nil else { return }
+        guard let ended = links.removeValue(forKey: link) else { return }
+        clones.down(link, isOrderly: ended.saidGoodbye, nowMs: output.nowMs)
+        overlay.down(link, nowMs: output.nowMs)
         inFlight = inFlight.filter { $0.value.link != link }
         refreshClock(output.moment)
+        part(&output)
         schedulePeers(output.nowMs)
-        // What was asked for there may be had elsewhere: compare soon.
-        for other in orderedLinks {
+        // What was asked for there may be had elsewhere.
+        compareSoon(except: link, output.nowMs)
+    }
+
+    mutating func compareSoon(except link: LinkID, _ nowMs: UInt64) {
+        for other in orderedLinks where other != link {
             links[other]?.compareAtMs = 0
-            links[other]?.recheckMs = output.nowMs &+ Replicator.recheckDelayMs
+            links[other]?.recheckMs = nowMs &+ Replicator.recheckDelayMs
         }
     }
 
@@ -41,44 +53,49 @@ extension Replicator {
     ) throws {
         guard links[link] != nil else { return }
         links[link]?.heardMs = output.nowMs
+        links[link]?.probedUntilMs = nil
+        overlay.setSuspect(link, false)
         switch message {
         case .hello(let vitals, let peers):
             links[link]?.connected = Set(peers)
             try take(vitals, link, replica, &output)
         case .ping(let vitals):
             output.send(link, .pong(try self.vitals(output.moment, replica)))
+            // Who pulls says so when that has ended.
+            if links[link]?.debt.isEmpty == true { links[link]?.askedMs = 0 }
             try take(vitals, link, replica, &output)
         case .pong(let vitals):
             if let sent = links[link]?.pingSentMs { links[link]?.rttMs = output.nowMs &- sent }
             links[link]?.pingSentMs = nil
+            clones.answered(link)
             try take(vitals, link, replica, &output)
         case .peers(let connected, let addresses):
             links[link]?.connected = Set(connected)
             links[link]?.told = addresses
+            overlay.learn(addresses)
+        case .rebundle(let seal): received(link, seal, &output)
         case .soft(let records): try receivedSoft(link, records, &output)
-        case .verify(let nonce): output.effects.append(.answerVerify(link, nonce: nonce))
-        case .verified(let nonce, let answer, let count, let sum):
-            output.effects.append(.verified(link, nonce: nonce, answer: answer, count: count, sum: sum))
+        case .verify, .verified, .keyed, .keyedSums: try receivedKeyed(link, message, replica, &output)
         case .notice(let text): output.effects.append(.notice(link, text))
-        case .goodbye(let reason): output.effects.append(.close(link, reason))
-        case .compare, .differ, .list, .ids, .want, .bundles, .gone, .have:
+        case .goodbye(let reason):
+            links[link]?.saidGoodbye = true
+            output.effects.append(.close(link, reason))
+        case .compare, .differ, .sift, .sifted, .tail, .want, .bundles, .gone, .have:
             try receivedReconciliation(link, message, replica, &output)
+        case .neighbour, .disconnect, .forwardJoin, .shuffle, .graft, .prune, .haveSoft:
+            receivedOverlay(link, message, &output)
+        case .epoch, .outdated: output.effects.append(.aboutKey(link, message))
         }
     }
 
     private mutating func take(
         _ vitals: Vitals, _ link: LinkID, _ replica: any ReplicaReader, _ output: inout Output
     ) throws {
-        links[link]?.vitals = (vitals, output.nowMs)
+        links[link]?.vitals = (vitals, output.moment.elapsedMs)
+        if let peer = links[link]?.peer { held.heard(vitals.root, from: peer) }
         refreshClock(output.moment)
+        meet(&output)
         try compareIfDifferent(link, replica, &output)
-    }
-
-    func compareIsDue(_ state: LinkState, _ replica: any ReplicaReader, _ nowMs: UInt64) throws -> Bool {
-        guard let vitals = state.vitals?.received, !state.reconciler.isActive, state.refusals < Replicator.refusalsMax,
-            nowMs >= state.compareAtMs
-        else { return false }
-        return vitals.root != DigestPrefix(try replica.digest(of: .root))
     }
 
     private mutating func compareIfDifferent(
@@ -86,15 +103,16 @@ extension Replicator {
     ) throws {
         guard let state = links[link] else { return }
         if try compareIsDue(state, replica, output.nowMs) {
-            links[link]?.reconciler.start(nowMs: output.nowMs)
-            try pump(link, replica, &output)
+            try startComparison(link, replica, &output)
         } else if !state.reconciler.isActive, let root = state.vitals?.received.root {
             if root == DigestPrefix(try replica.digest(of: .root)) {
                 links[link]?.compared = (0, 0)
                 links[link]?.compareDelayMs = LinkState.compareDelayMs
                 links[link]?.recheckMs = nil
-            } else {
-                links[link]?.recheckMs = max(state.compareAtMs, output.nowMs &+ Replicator.recheckDelayMs)
+            } else if root.count > 0 {
+                try askForTails(link, replica, &output)
+                links[link]?.recheckMs = max(
+                    state.compareAtMs, state.askedMs &+ Replicator.turnMs, output.nowMs &+ Replicator.recheckDelayMs)
             }
         }
     }
@@ -107,10 +125,15 @@ extension Replicator {
             output.effects.append(.softChanged(over.map { SoftState.Place(author: $0.author, path: $0.path) }))
         }
         refreshLocalSoft(&output)
-        for link in orderedLinks {
+        // What only now became due is done at the next tick, which then is due at once.
+        for link in isDue(nowMs) ? orderedLinks : [] {
             guard let state = links[link] else { continue }
             if nowMs >= state.heardMs &+ LinkState.deadMs {
                 output.effects.append(.close(link, "no answer for \(LinkState.deadMs / 1000) s"))
+                continue
+            }
+            if let untilMs = state.probedUntilMs, nowMs >= untilMs {
+                output.effects.append(.close(link, "no answer after the network changed"))
                 continue
             }
             let isSilent = state.pingSentMs == nil && nowMs >= state.heardMs &+ LinkState.silenceMs
@@ -132,13 +155,18 @@ extension Replicator {
                 output.effects.append(.learned(told))
             }
         }
+        try overlayTimers(replica, &output)
         if let due = offersDueMs, nowMs >= due { try sendOffers(replica, &output) }
         if let due = peersDueMs, nowMs >= due {
             peersDueMs = nil
             let connected = connectedPeers
             for link in orderedLinks {
-                let others = addresses.filter { $0.node != links[link]?.peer }
+                let others = addresses.filter { $0.node != links[link]?.peer || clones.isCloned($0.node) }
                 output.send(link, .peers(connected: connected, addresses: Array(others.prefix(64))))
+                if links[link]?.owesSeals == true {
+                    links[link]?.owesSeals = false
+                    announceAgain(link, &output)
+                }
             }
         }
     }

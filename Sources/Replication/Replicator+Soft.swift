@@ -9,16 +9,17 @@ extension Replicator {
         for record in records where record.author != key.publicKey || record.instance != instance {
             // Known ones are not verified again: a relay costs a look-up, not a signature.
             guard soft.isNews(record, nowMs: output.nowMs, workspaceMs: workspaceMs) else { continue }
-            guard record.verifies(workspace: workspace) else {
+            guard record.verifies(workspace: workspace, check: verify) else {
                 links[link]?.refusals += 1
                 continue
             }
             guard soft.admit(author: record.author, nowMs: output.nowMs) else { continue }
             if soft.insert(record, nowMs: output.nowMs, workspaceMs: workspaceMs) { fresh.append(record) }
         }
+        relaySoft(fresh, of: records, link, &output)
         guard !fresh.isEmpty else { return }
         output.effects.append(.softChanged(fresh.map { SoftState.Place(author: $0.author, path: $0.path) }))
-        for other in orderedLinks where other != link {
+        for other in orderedLinks where overlay.hasEverybody && other != link {
             guard let state = links[other] else { continue }
             let wanted = fresh.filter { $0.author != state.peer && !state.connected.contains($0.author) }
             if !wanted.isEmpty { output.send(other, .soft(wanted)) }
@@ -31,7 +32,7 @@ extension Replicator {
         if let value {
             let before = localSoft[path]
             var local = LocalSoft(
-                value: value, ttlMs: ttlMs, refreshMs: isRefreshed ? output.nowMs &+ ttlMs / 2 : nil,
+                value: value, ttlMs: ttlMs, refreshMs: isRefreshed ? output.nowMs &+ stretched(ttlMs, path) / 2 : nil,
                 endsMs: isRefreshed ? nil : output.nowMs &+ ttlMs, publishedMs: output.nowMs)
             // A client that says the same with every key pressed is heard once in a while.
             if let before, before.value == value, before.ttlMs == ttlMs, output.nowMs &- before.publishedMs < ttlMs / 4
@@ -49,21 +50,34 @@ extension Replicator {
 
     private mutating func publish(_ path: Path, _ value: Value, _ ttlMs: UInt64, _ output: inout Output) {
         let workspaceMs = workspaceMs(output.moment)
-        // After everything this node has applied too, or its own last message would end a typing that began later.
-        softClock = max(softClock.next, max(HLC(ms: workspaceMs), highWater.next))
+        let ttlMs = stretched(ttlMs, path)
+        // After everything this node has applied too, or its own last message would end a typing that began later; but
+        // not so far ahead that others drop it.
+        let isFar = highWater.ms > workspaceMs &+ SoftState.aheadMsMax
+        softClock = max(softClock.next, HLC(ms: workspaceMs), isFar ? .zero : highWater.next)
         let record = SoftRecord(
             signing: path, value: value, hlc: softClock, ttlMs: ttlMs, instance: instance, by: key,
             workspace: workspace)
         guard soft.insert(record, nowMs: output.nowMs, workspaceMs: workspaceMs) else { return }
         output.effects.append(.softChanged([SoftState.Place(author: record.author, path: path)]))
-        for link in orderedLinks { output.send(link, .soft([record])) }
+        pushSoft(record, &output)
+    }
+
+    /// Says everything anew, at once.
+    mutating func republishSoft(_ output: inout Output) {
+        for path in localSoft.keys.sorted(by: { PathKey($0) < PathKey($1) }) {
+            guard let local = localSoft[path] else { continue }
+            localSoft[path]?.publishedMs = output.nowMs
+            publish(path, local.value, local.ttlMs, &output)
+        }
     }
 
     mutating func refreshLocalSoft(_ output: inout Output) {
         for path in localSoft.keys.sorted(by: { PathKey($0) < PathKey($1) }) {
             guard let local = localSoft[path] else { continue }
             if let refreshMs = local.refreshMs, output.nowMs >= refreshMs {
-                localSoft[path]?.refreshMs = output.nowMs &+ local.ttlMs / 2
+                let lifeMs = stretched(local.ttlMs, path)
+                localSoft[path]?.refreshMs = output.nowMs &+ lifeMs / 2
                 localSoft[path]?.publishedMs = output.nowMs
                 publish(path, local.value, local.ttlMs, &output)
             } else if let endsMs = local.endsMs, output.nowMs >= endsMs {

@@ -44,13 +44,16 @@ public struct SoftState: Sendable {
 
     private struct Author {
         var slots: [Path: Slot] = [:]
+        /// How many of them are live.
+        var liveCount = 0
         /// Records that may come at once, in thousandths.
         var credit = SoftState.burstMax * 1000
         var creditMs: UInt64
     }
 
     private var authors: [Bytes32: Author] = [:]
-    private var slotCount = 0
+    /// Places known, the ended ones included.
+    private(set) var slotCount = 0
     /// No record ends before this.
     private var earliestMs: UInt64 = .max
 
@@ -63,6 +66,27 @@ public struct SoftState: Sendable {
     public func live(of author: Bytes32) -> [SoftRecord] {
         let records = (authors[author]?.slots.values).map { $0.compactMap(\.live) } ?? []
         return records.sorted { PathKey($0.path) < PathKey($1.path) }
+    }
+
+    /// Whether there is or lately was a record of an author.
+    func knows(_ author: Bytes32) -> Bool { authors[author] != nil }
+
+    /// How many authors have live records.
+    public private(set) var liveAuthorCount = 0
+
+    /// The least author with live records; nil if there is none.
+    private(set) var firstLiveAuthor: Bytes32?
+
+    /// Whether an author has live records.
+    public func isLive(_ author: Bytes32) -> Bool { authors[author]?.liveCount ?? 0 > 0 }
+
+    /// The live records with these names, in a fixed order.
+    func records(named names: Set<UInt64>) -> [SoftRecord] {
+        var found: [SoftRecord] = []
+        for state in authors.values {
+            for slot in state.slots.values { if let live = slot.live, names.contains(live.name) { found.append(live) } }
+        }
+        return found.sorted { Place(author: $0.author, path: $0.path) < Place(author: $1.author, path: $1.path) }
     }
 
     /// Who has live records, in a fixed order.
@@ -106,9 +130,23 @@ public struct SoftState: Sendable {
         let untilMs = isLive ? nowMs &+ record.ttlMs : SoftState.forgetMs(known?.live ?? record, nowMs)
         let slot = Slot(hlc: record.hlc, live: isLive ? record : nil, untilMs: untilMs)
         authors[record.author, default: Author(creditMs: nowMs)].slots[record.path] = slot
+        count(record.author, (isLive ? 1 : 0) - (known?.live == nil ? 0 : 1))
         if !isKnown { slotCount += 1 }
         if isLive { earliestMs = min(earliestMs, untilMs) }
         return true
+    }
+
+    /// More or fewer records of an author are live.
+    private mutating func count(_ author: Bytes32, _ change: Int) {
+        guard change != 0, let before = authors[author]?.liveCount else { return }
+        authors[author]?.liveCount = before + change
+        if before == 0 {
+            liveAuthorCount += 1
+            firstLiveAuthor = min(firstLiveAuthor ?? author, author)
+        } else if before + change == 0 {
+            liveAuthorCount -= 1
+            if firstLiveAuthor == author { firstLiveAuthor = authors.filter { $0.value.liveCount > 0 }.keys.min() }
+        }
     }
 
     /// A record that has ended is remembered for as long as it could be played back.
@@ -151,7 +189,15 @@ public struct SoftState: Sendable {
         guard let slot = authors[author]?.slots[path], let live = slot.live, slot.hlc <= hlc else { return false }
         let ended = Slot(hlc: hlc, live: nil, untilMs: SoftState.forgetMs(live, nowMs))
         authors[author]?.slots[path] = ended
+        count(author, -1)
         return true
+    }
+
+    /// Forgets everything of one author, as if he had never said it. Returns the places where something lived.
+    mutating func forget(_ author: Bytes32) -> [Place] {
+        let places = live(of: author).map { Place(author: author, path: $0.path) }
+        slotCount -= authors.removeValue(forKey: author)?.slots.count ?? 0
+        return places
     }
 
     /// Ends what has lived its time and returns it, in a fixed order.
@@ -168,6 +214,7 @@ public struct SoftState: Sendable {
         earliestMs = nextMs == .max ? .max : max(nextMs, nowMs &+ SoftState.expiryMs)
         for record in over {
             authors[record.author]?.slots[record.path]?.live = nil
+            count(record.author, -1)
             authors[record.author]?.slots[record.path]?.untilMs = SoftState.forgetMs(record, nowMs)
         }
         forgetEnded { $0.untilMs <= nowMs }

@@ -49,6 +49,16 @@ public struct Bytes32: Sendable, Hashable, Comparable {
         self.init(first, second, third, fourth)
     }
 
+    /// The bytes of a big-endian number and 24 more; nil unless there are 24.
+    @inlinable
+    public init?(prefix: UInt64, rest: UnsafeRawBufferPointer) {
+        guard rest.count == 24 else { return nil }
+        self.init(
+            prefix, unsafe UInt64(bigEndian: rest.loadUnaligned(fromByteOffset: 0, as: UInt64.self)),
+            unsafe UInt64(bigEndian: rest.loadUnaligned(fromByteOffset: 8, as: UInt64.self)),
+            unsafe UInt64(bigEndian: rest.loadUnaligned(fromByteOffset: 16, as: UInt64.self)))
+    }
+
     /// One byte, 32 times.
     @inlinable
     public init(repeating byte: UInt8) {
@@ -81,7 +91,7 @@ public struct Bytes32: Sendable, Hashable, Comparable {
 
     /// Calls `body` with the 32 bytes in order, valid during the call only.
     @inlinable
-    func withBytes<Result>(_ body: (UnsafePointer<UInt8>) -> Result) -> Result {
+    public func withBytes<Result>(_ body: (UnsafePointer<UInt8>) -> Result) -> Result {
         unsafe withUnsafePointer(to: memory) {
             unsafe $0.withMemoryRebound(to: UInt8.self, capacity: 32) { unsafe body($0) }
         }

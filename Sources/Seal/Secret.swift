@@ -1,9 +1,9 @@
 internal import CSodium
 
-/// Secret bytes in memory that is wiped when the last owner lets go. Never printed.
+/// Secret bytes in memory of their own (``SecretMemory``) that is wiped when the last owner lets go. Never printed.
 ///
 /// Immutable after `init`, hence safe to share. Temporaries that the compiler makes on the stack while a secret is used
-/// are not covered: wiping narrows the window in which a core dump or a swapped page shows a key, it does not close it.
+/// are not covered: wiping narrows the window in which a swapped page shows a key, it does not close it.
 @safe
 final class Secret: @unchecked Sendable, CustomStringConvertible, CustomDebugStringConvertible {
     private let storage: UnsafeMutablePointer<UInt8>
@@ -11,7 +11,11 @@ final class Secret: @unchecked Sendable, CustomStringConvertible, CustomDebugStr
 
     /// `fill` gets `count` zeroed bytes.
     init(count: Int, filledBy fill: (UnsafeMutablePointer<UInt8>) -> Void) {
-        unsafe storage = UnsafeMutablePointer<UInt8>.allocate(capacity: count)
+        if let place = unsafe SecretMemory.shared.take(count) {
+            unsafe storage = place
+        } else {
+            unsafe storage = UnsafeMutablePointer<UInt8>.allocate(capacity: count)
+        }
         unsafe storage.initialize(repeating: 0, count: count)
         self.count = count
         unsafe fill(storage)
@@ -27,6 +31,7 @@ final class Secret: @unchecked Sendable, CustomStringConvertible, CustomDebugStr
     static let empty = unsafe Secret(count: 0) { _ in }
 
     deinit {
+        guard unsafe !SecretMemory.shared.giveBack(storage) else { return }
         unsafe sodium_memzero(storage, count)
         unsafe storage.deallocate()
     }

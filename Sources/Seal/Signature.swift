@@ -30,6 +30,9 @@ public struct Signature: Sendable, Hashable {
         }
     }
 
+    /// The first 8 bytes as a big-endian number: different for different signatures, unless somebody tries.
+    public var prefix64: UInt64 { first.prefix64 }
+
     /// The bytes in order, R then S, as a new array.
     public var bytes: [UInt8] {
         var bytes: [UInt8] = []

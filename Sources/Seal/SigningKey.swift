@@ -5,7 +5,7 @@ internal import CSodium
 /// Copies share one secret, which is wiped when the last copy is gone. Descriptions show the public key alone.
 public struct SigningKey: Sendable {
     /// libsodium's 64-byte form: seed, then public key.
-    private let secret: Secret
+    let secret: Secret
 
     /// The 32 bytes that others verify with.
     public let publicKey: Bytes32

@@ -11,10 +11,17 @@ final class Database {
     private static let logBytesMax = 4 << 20
     private var handle: OpaquePointer?
     private var statements: [Statement] = []
+    /// Nil for one without a name.
+    private var path: String?
+
+    /// Before the first database of the process is opened; later it would change nothing.
+    private static let configured: Void = starling_configure()
 
     /// Opens a file, and creates it with mode 0600 where there is none.
     init(path: String, busyTimeoutMs: Int32) throws {
+        Database.configured
         try Database.create(path)
+        self.path = path
         // sqlite3_open leaves a handle even when it fails; it has to be closed all the same.
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
         let result = unsafe sqlite3_open_v2(path, &handle, flags, nil)
@@ -25,6 +32,31 @@ final class Database {
         }
         _ = unsafe sqlite3_busy_timeout(handle, busyTimeoutMs)
     }
+
+    /// Bytes of pages that a temporary database keeps in memory; only beyond them it takes a file.
+    private static let temporaryCacheKiB = 1024
+
+    /// A database of this connection alone that is gone when it is closed: in memory as long as it is small, then in a
+    /// file that has no name.
+    ///
+    /// - `temporaryBytesMax`: beyond it writing fails with ``StoreError/Code/diskFull``.
+    init(temporaryBytesMax: Int) throws {
+        let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
+        let result = unsafe sqlite3_open_v2("", &handle, flags, nil)
+        guard result == SQLITE_OK else {
+            let error = error(result)
+            close()
+            throw error
+        }
+        // Nobody wants back what a crash leaves of it.
+        try execute("PRAGMA journal_mode=OFF")
+        try execute("PRAGMA synchronous=OFF")
+        try execute("PRAGMA cache_size=-\(Database.temporaryCacheKiB)")
+        try execute("PRAGMA max_page_count=\(max(1, temporaryBytesMax / Database.pageBytes))")
+    }
+
+    /// SQLite's default.
+    private static let pageBytes = 4096
 
     deinit { close() }
 
@@ -58,6 +90,20 @@ final class Database {
         try execute("PRAGMA journal_size_limit=\(Database.logBytesMax)")
         try execute("PRAGMA trusted_schema=OFF")
         try execute("PRAGMA cell_size_check=ON")
+    }
+
+    /// Bytes of pages kept in memory, and pages of the log after which they are written back to the file, while entries
+    /// arrive in bulk: the same pages change again and again, and each time one is written costs twice.
+    private static let bulkCacheKiB = 16 << 10
+    private static let bulkLogPages = 8192
+    /// SQLite's default.
+    private static let logPages = 1000
+
+    /// Prepares for many changes, or gives back what that took.
+    func expectMuch(_ isBulk: Bool) throws {
+        try execute("PRAGMA cache_size=-\(isBulk ? Database.bulkCacheKiB : Database.cacheKiB)")
+        try execute("PRAGMA wal_autocheckpoint=\(isBulk ? Database.bulkLogPages : Database.logPages)")
+        if !isBulk { try execute("PRAGMA shrink_memory") }
     }
 
     /// From here on commits keep their order on the disk.
@@ -101,10 +147,38 @@ final class Database {
             try commit.run()
             return result
         } catch {
-            // SQLite may have rolled back by itself (https://sqlite.org/lang_transaction.html).
+            // SQLite may have rolled back by itself ("Transaction", its response to errors).
             if let handle = unsafe handle, unsafe sqlite3_get_autocommit(handle) == 0 { try? rollback.run() }
             throw error
         }
+    }
+
+    /// Steps of SQLite's virtual machine between two questions. FTS5 takes about four for each page that it reads.
+    private static let questionSteps: Int32 = 16
+
+    /// Runs `body`, and ends the statement that it runs, or any other that it begins, as soon as `goesOn` says no.
+    ///
+    /// Asked while pages are read, which no statement that takes long does without. For statements that only read: one
+    /// that writes would be rolled back. What a virtual table gives after a no may be wrong.
+    func interruptible<Result>(while goesOn: () -> Bool, _ body: () throws -> Result) throws -> Result {
+        try withoutActuallyEscaping(goesOn) { goesOn in
+            let question = Question(goesOn)
+            let context = unsafe Unmanaged.passUnretained(question).toOpaque()
+            let connection = unsafe try opened()
+            unsafe sqlite3_progress_handler(
+                connection, Database.questionSteps,
+                { context in
+                    guard let context = unsafe context else { return 0 }
+                    return unsafe Unmanaged<Question>.fromOpaque(context).takeUnretainedValue().goesOn() ? 0 : 1
+                }, context)
+            defer { unsafe sqlite3_progress_handler(connection, 0, nil, nil) }
+            return try withExtendedLifetime(question) { try body() }
+        }
+    }
+
+    private final class Question {
+        let goesOn: () -> Bool
+        init(_ goesOn: @escaping () -> Bool) { self.goesOn = goesOn }
     }
 
     private lazy var begin = statement("BEGIN IMMEDIATE")
@@ -128,6 +202,16 @@ final class Database {
             default: .other
             }
         return StoreError(code, resultCode: result, detail: message)
+    }
+
+    /// Bytes of the file and of its log.
+    func fileBytes() throws -> Int {
+        _ = try unsafe opened()
+        guard let path else { return 0 }
+        return [path, path + "-wal"].reduce(0) { bytes, path in
+            var status = stat()
+            return unsafe stat(path, &status) == 0 ? bytes + Int(clamping: status.st_size) : bytes
+        }
     }
 
     /// Steps of SQLite's virtual machine that the kept statements have taken: the cost of a read, whatever the machine.

@@ -6,9 +6,11 @@ extension DatabaseStore {
 
     public var entryCount: Int { get throws { try digest(of: .root).count } }
 
-    public var heldCount: Int { get throws { try local.heldCount.first { try $0.count(0) } ?? 0 } }
+    public var heldCount: Int { get throws { try tally.held } }
 
     public var unknownCount: Int { get throws { try local.unknownCount.first { try $0.count(0) } ?? 0 } }
+
+    var hasHeld: Bool { get throws { try local.firstHeld.first { _ in true } ?? false } }
 
     public var nextHeldDue: HLC? { get throws { try local.firstHeld.first { try hlc($0.integer(0)) } } }
 
@@ -21,52 +23,38 @@ extension DatabaseStore {
         }
     }
 
-    public var databaseBytes: Int {
-        get throws {
-            let pages = try database.integer("PRAGMA page_count")
-            let pageBytes = try database.integer("PRAGMA page_size")
-            return Int(clamping: pages.multipliedReportingOverflow(by: pageBytes).partialValue)
-        }
-    }
+    public var databaseBytes: Int { get throws { try database.fileBytes() } }
 
     public func greatestHLC(notAfter limit: HLC) throws -> HLC {
         try local.greatestTime.first(column(limit)) { try hlc($0.integer(0)) } ?? .zero
     }
 
+    public func lastChange(at path: Path, by author: Bytes32) throws -> Int64 {
+        guard let author = try knownAuthor(author) else { return 0 }
+        let key = PathKey(path)
+        var last: Int64 = 0
+        try eachRange(from: key, to: key.subtreeEnd) { range in
+            last = max(last, try local.lastChange.first(range.values + [.integer(author)]) { $0.integer(0) } ?? 0)
+            return true
+        }
+        return last
+    }
+
     // MARK: Messages
 
-    func addMessage(_ place: MessagePlace, author: Bytes32) throws {
-        let container = try number(ofContainer: place.container)
-        let known = try local.messageArrival.first(.text(place.mid), .integer(container)) { $0.integer(0) }
-        guard known == nil else { return }
-        arrival += 1
-        try local.addMessage.run(
-            .integer(container), .integer(arrival), .text(place.mid), .integer(try number(ofAuthor: author)))
-    }
-
-    func removeMessage(_ place: MessagePlace) throws {
-        guard let container = try knownContainer(place.container) else { return }
-        let arrival = try local.messageArrival.first(.text(place.mid), .integer(container)) { $0.integer(0) }
-        if let arrival { try local.deleteMessage.run(.integer(container), .integer(arrival)) }
-    }
-
-    /// The greatest arrival number that was given out or marked as read.
-    func greatestArrival() throws -> Int64 {
-        try database.integer(
-            """
-            SELECT max(ifnull(max(read), 0), ifnull(max(last), 0)) FROM
-            (SELECT read, (SELECT max(arrival) FROM message WHERE container = container.id) AS last FROM container)
-            """)
-    }
-
     public func containers(ofMessage mid: String) throws -> [Path] {
-        let ids = try local.messageContainers.all(.text(mid)) { $0.integer(0) }
-        return try ids.map { id in
-            let cached = containers.name(id)
-            let key = try cached ?? local.containerPath.first(.integer(id)) { PathKey(bytes: $0.blob(0)) }
+        guard let key = Key(stored: mid), let name = Path([key]).map({ PathKey($0).bytes }) else { return [] }
+        let all = try local.allContainers.all { $0.integer(0) }
+        let found = try all.filter { number in
+            try local.isMessage.first(.blob(StoredPaths.prefix(number) + name)) { _ in true } ?? false
+        }
+        let paths = try found.map { number in
+            let cached = containers.name(number)
+            let key = try cached ?? local.containerPath.first(.integer(number)) { PathKey(bytes: $0.blob(0)) }
             guard let path = key?.path else { throw StoreError(.corrupt, detail: "a container is missing") }
             return path
         }
+        return try paths.filter { try !mid.utf8.lexicographicallyPrecedes(leastKey($0).utf8) }
     }
 
     public func lastArrival(container: Path) throws -> Int64 {
@@ -78,8 +66,32 @@ extension DatabaseStore {
         guard let id = try knownContainer(PathKey(container)) else { return 0 }
         // Numbers of authors begin with 1: 0 is nobody.
         let author = try knownAuthor(author) ?? 0
-        return try local.unread.first(
-            .integer(id), .integer(afterArrival), .integer(author), .integer(Self.unreadCountMax)
+        let least = try leastKey(container)
+        let values = [SQLValue.integer(id), .integer(afterArrival), .integer(author)]
+        let limit = SQLValue.integer(Self.unreadCountMax)
+        // Without a retention the index alone tells.
+        let count =
+            least.isEmpty
+            ? try local.unread.first(values + [limit]) { try $0.count(0) }
+            : try local.unreadFrom.first(values + [.blob(StoredPaths.prefix(id) + [2] + Array(least.utf8)), limit]) {
+                try $0.count(0)
+            }
+        return count ?? 0
+    }
+
+    /// The least key of a message of a container that no retention has ended.
+    private func leastKey(_ container: Path) throws -> String {
+        guard container.depth == 2, container.keys[0].text == "channels" else { return "" }
+        return try retention(ofChannel: container.keys[1])?.leastKey ?? ""
+    }
+
+    public func retention(ofChannel cid: Key) throws -> Retention? { try retention(Retention.rules(ofChannel: cid)) }
+
+    public func messageCount(container: Path, before key: String, limit: Int) throws -> Int {
+        guard let id = try knownContainer(PathKey(container)) else { return 0 }
+        let prefix = StoredPaths.prefix(id)
+        return try local.messageCount.first(
+            .blob(prefix + [0]), .blob(prefix + [2] + Array(key.utf8)), .integer(limit)
         ) { try $0.count(0) } ?? 0
     }
 
@@ -92,18 +104,18 @@ extension DatabaseStore {
         try transaction {
             let id = try number(ofContainer: PathKey(container))
             // A mark beyond what has arrived would hide what arrives next.
-            try local.setContainerRead.run(.integer(min(arrival, self.arrival)), .integer(id))
+            try local.setContainerRead.run(.integer(min(arrival, lastChange)), .integer(id))
         }
     }
 
-    private func knownContainer(_ path: PathKey) throws -> Int64? {
+    func knownContainer(_ path: PathKey) throws -> Int64? {
         if let id = containers.id(path) { return id }
         guard let id = try local.containerID.first(.blob(path.bytes), read: { $0.integer(0) }) else { return nil }
         containers.insert(id, path)
         return id
     }
 
-    private func number(ofContainer path: PathKey) throws -> Int64 {
+    func number(ofContainer path: PathKey) throws -> Int64 {
         if let id = try knownContainer(path) { return id }
         guard let id = try local.addContainer.first(.blob(path.bytes), read: { $0.integer(0) }) else {
             throw StoreError(.other, detail: "a container got no number")

@@ -1,4 +1,4 @@
-internal import Seal
+public import Seal
 public import Tree
 
 extension DatabaseStore {
@@ -35,22 +35,28 @@ extension DatabaseStore {
         }
     }
 
-    public func references(in bucket: TimeBucket, after: EntryReference?, limit: Int) throws -> [EntryReference] {
-        let upper = column(bucket.upperBound)
-        func reference(_ row: borrowing Row) throws -> EntryReference {
-            EntryReference(hlc: try hlc(row.integer(0)), idPrefix: try row.bytes32(1).prefix64)
+    public func references(in range: ReferenceRange, newest limit: Int) throws -> [EntryReference] {
+        try each(statements.references, in: range, newest: limit) { row in
+            EntryReference(hlc: try hlc(row.integer(0)), idPrefix: row.prefix64(1))
         }
-        if let after, after.hlc >= bucket.lowerBound {
-            return try statements.referencesAfter.all(
-                column(after.hlc), idRange(after).upper, upper, .integer(max(0, limit)), read: reference)
-        }
-        return try statements.references.all(
-            column(bucket.lowerBound), upper, .integer(max(0, limit)), read: reference)
+    }
+
+    public func ids(in range: ReferenceRange, newest limit: Int) throws -> [(hlc: HLC, id: Bytes32)] {
+        try each(statements.ids, in: range, newest: limit) { row in (try hlc(row.integer(0)), try row.id(1)) }
+    }
+
+    private func each<Item>(
+        _ statement: Statement, in range: ReferenceRange, newest limit: Int, _ read: (borrowing Row) throws -> Item
+    ) throws -> [Item] {
+        guard limit > 0, !range.isEmpty else { return [] }
+        return try statement.all(
+            column(range.after.hlc), .prefix(range.after.idPrefix), column(range.through.hlc),
+            .prefix(range.through.idPrefix), .integer(limit), read: read)
     }
 
     public func contains(_ reference: EntryReference) throws -> Bool {
-        let (lower, upper) = idRange(reference)
-        return try statements.containsReference.first(column(reference.hlc), lower, upper) { _ in true } ?? false
+        try statements.containsReference.first(column(reference.hlc), .prefix(reference.idPrefix)) { _ in true }
+            ?? false
     }
 
     public func bundles(
@@ -72,7 +78,7 @@ extension DatabaseStore {
 
     private func ids(in bucket: TimeBucket, _ body: (HLC, Bytes32) throws -> Void) throws {
         try statements.idsInRange.each([column(bucket.lowerBound), column(bucket.upperBound)]) { row in
-            try body(hlc(row.integer(0)), row.bytes32(1))
+            try body(hlc(row.integer(0)), row.id(1))
             return true
         }
     }

@@ -1,4 +1,3 @@
-internal import CBOR
 internal import Seal
 public import Tree
 
@@ -17,15 +16,51 @@ public final class DatabaseStore: NodeStore {
     let database: Database
     let statements: Statements
     let local: LocalStatements
+    let disconnects: DisconnectStatements
+    let graves: GraveStatements
+    let tallies: TallyStatements
+    let sweeps: SweepStatements
+    let counts: CountStatements
+    let search: SearchStatements
+    let renewals: RenewalStatements
+    let people: PeopleStatements
     var authors = NameCache<Bytes32>(countMax: DatabaseStore.cachedNamesMax)
     var containers = NameCache<PathKey>(countMax: DatabaseStore.cachedNamesMax)
     var digests: [TimeBucket: BucketDigest] = [:]
+    var recent = RecentEntries()
+    var trees = BundleTrees()
     /// Paths at which nothing is live. Whoever reads or writes a message asks for all paths above it, and there hardly
     /// ever is an entry.
     private var vacant: Set<PathKey> = []
-    /// The arrival number given out last.
-    var arrival: Int64 = 0
-    private var scans = 0
+    /// Nil until they are first asked for.
+    var dead: WaitingDead?
+    /// By `retention/{cid}`.
+    var retentions: [PathKey: Retention?] = [:]
+    /// Where the messages of a container stand, by its number, and that of the path asked for last.
+    var places: [Int64: StoredPaths.Place] = [:]
+    var lastPlace: StoredPaths.Place?
+    /// The arrival number of a message that is about to be replaced: the new one keeps it.
+    var carried: (path: PathKey, arrival: Int64)?
+    var graveClock = GraveClock()
+    /// As it stands in the file.
+    var writtenGraveClock = GraveClock()
+    /// Nil until they are first asked for.
+    var knownGraveTotals: GraveTotals?
+    /// The row of `entry` given out last, which is also the arrival number of a message. Never given twice, also not
+    /// after the greatest was removed: the search index and the marks of what was read know by it what they have seen.
+    public internal(set) var lastChange: Int64 = 0
+    /// The row up to which the index has followed.
+    public internal(set) var indexedChange: Int64 = 0
+    /// Messages of each word that one step of a walk knows: a third of a millisecond for each word.
+    var walkBreadth = 256
+    public var orderOptions = OrderOptions()
+    /// The least recently used first.
+    var orders: [OrderIndex] = []
+    /// Steps of making them so far.
+    var orderStep = 0
+    /// How often an index of an order has contradicted the tree: a defect of this program.
+    package internal(set) var staleOrders = 0
+    var scans = 0
 
     /// Opens a database file, and creates it (mode 0600) where there is none; its folder must exist.
     ///
@@ -37,19 +72,36 @@ public final class DatabaseStore: NodeStore {
         try Schema.prepare(database)
         statements = Statements(database)
         local = LocalStatements(database)
-        arrival = try greatestArrival()
+        disconnects = DisconnectStatements(database)
+        graves = GraveStatements(database)
+        tallies = TallyStatements(database)
+        sweeps = SweepStatements(database)
+        counts = CountStatements(database)
+        search = SearchStatements(database)
+        renewals = RenewalStatements(database)
+        people = PeopleStatements(database)
+        try readGraveClock()
+        try recallIndex()
     }
 
     /// Writes the log back into the file and closes it. Every later call throws.
     public func close() {
         digests = [:]
         vacant = []
+        orders = []
         database.close()
+    }
+
+    /// Takes more memory for a while, so that many entries are stored faster; false gives it back, and forgets what was
+    /// remembered for those who ask for many.
+    public func expectMuch(_ isBulk: Bool) throws {
+        if !isBulk { trees.removeAll() }
+        try database.expectMuch(isBulk)
     }
 
     func transaction<Result>(_ body: () throws -> Result) throws -> Result {
         precondition(scans == 0, "a store was written to while it was scanned")
-        let before = arrival
+        let before = (lastChange, indexedChange)
         do {
             return try database.transaction(body)
         } catch {
@@ -58,7 +110,11 @@ public final class DatabaseStore: NodeStore {
             containers.removeAll()
             digests = [:]
             vacant = []
-            arrival = before
+            trees.removeAll()
+            (dead, retentions) = (nil, [:])
+            knownGraveTotals = nil
+            (lastChange, indexedChange) = before
+            (places, lastPlace, carried) = ([:], nil, nil)
             throw error
         }
     }
@@ -66,21 +122,25 @@ public final class DatabaseStore: NodeStore {
     // MARK: EntryStore
 
     public func commit(_ bundles: [Bundle], heldAfter: HLC) throws -> CommitResult {
-        try transaction {
-            var merger = Merger(self, killsMax: Self.transactionEntriesMax)
-            for bundle in bundles { try merger.commit(bundle, heldAfter: heldAfter) }
-            try merger.finish()
-            return merger.result
-        }
+        follow(try transaction { try merge(bundles, heldAfter: heldAfter) })
+    }
+
+    /// Applies the merge rule within a transaction.
+    func merge(_ bundles: [Bundle], heldAfter: HLC) throws -> CommitResult {
+        var merger = Merger(self, killsMax: Self.transactionEntriesMax)
+        for bundle in bundles { try merger.commit(bundle, heldAfter: heldAfter) }
+        try merger.finish()
+        return merger.result
     }
 
     public func release(heldAfter: HLC) throws -> CommitResult {
-        try transaction {
+        let result = try transaction {
             var merger = Merger(self, killsMax: Self.transactionEntriesMax)
             try merger.release(heldAfter: heldAfter, limit: Self.transactionEntriesMax)
             try merger.finish()
             return merger.result
         }
+        return follow(result)
     }
 
     public func sweep(limit: Int) throws -> Bool {
@@ -96,7 +156,15 @@ public final class DatabaseStore: NodeStore {
     // MARK: EntryReader
 
     public func entry(at path: PathKey) throws -> Entry? {
-        try unlessVacant(path) { try statements.entryAtPath.first(.blob(path.bytes)) { try entry($0) } }
+        guard try !waitingDead.hasEnded(path) else { return nil }
+        return try storedEntry(at: path)
+    }
+
+    func storedEntry(at path: PathKey) throws -> Entry? {
+        try unlessVacant(path) {
+            guard let stored = try stored(path) else { return nil }
+            return try statements.entryAtPath.first(.blob(stored)) { try entry($0) }
+        }
     }
 
     /// Looks at a path, unless it is known that nothing is live there.
@@ -109,34 +177,61 @@ public final class DatabaseStore: NodeStore {
     }
 
     /// An entry becomes live at a path.
-    func occupy(_ path: PathKey) { vacant.remove(path) }
+    func occupy(_ path: PathKey) {
+        vacant.remove(path)
+        dead?.insert(path)
+        if let rule = Retention(path) { retentions[rule.channelRules] = nil }
+    }
+
+    /// An entry is removed from a path.
+    func forget(_ path: PathKey) {
+        dead?.removeSurvivor(path)
+        if let rule = Retention(path) { retentions[rule.channelRules] = nil }
+    }
 
     public func scan(
         from lower: PathKey, to upper: PathKey, descending: Bool, _ body: (Entry) throws -> Bool
     ) throws {
         scans += 1
         defer { scans -= 1 }
-        let statement = descending ? statements.scanDown : statements.scanUp
-        try statement.each([.blob(lower.bytes), .blob(upper.bytes)]) { try body(entry($0)) }
+        let segments = try scanned(from: lower, to: upper)
+        for segment in descending ? segments.reversed() : segments {
+            guard try scan(segment, descending: descending, body) else { return }
+        }
+    }
+
+    public func scanPriorities(from lower: PathKey, to upper: PathKey, _ body: (Entry) throws -> Bool) throws {
+        scans += 1
+        defer { scans -= 1 }
+        var goesOn = true
+        for case .range(let lower, let upper) in try scanned(from: lower, to: upper, isEndedAlone: true) where goesOn {
+            try eachRange(from: lower, to: upper) { range in
+                try statements.scanPriorities.each(range.values) { row in
+                    goesOn = try body(entry(row))
+                    return goesOn
+                }
+                return goesOn
+            }
+        }
     }
 
     /// The entry of a row that begins with ``Statements/entryColumns``.
     func entry(_ row: borrowing Row) throws -> Entry {
-        guard let path = PathKey(bytes: row.blob(1)).path else { throw StoreError(.corrupt, detail: "no path") }
-        var reader = CBORReader(row.blob(6))
+        let id = try row.id(4)
+        if let entry = recent[id] { return entry }
+        let (hlc, author) = (try hlc(row.integer(2)), try author(row.integer(3)))
+        let stored = try StoredValue(row.blob(7), hlc, author)
+        let kind = UInt64(bitPattern: row.integer(6))
         let entry: Entry
         do {
-            let value = try Value(from: &reader)
-            try reader.expectEnd()
-            let kind = UInt64(bitPattern: row.integer(5))
             entry = try Entry(
-                path: path, hlc: hlc(row.integer(2)), author: author(row.integer(3)), value: value, kind: kind)
-        } catch let error as CBORError {
-            throw StoreError(.corrupt, detail: "no value: \(error)")
+                path: readPath(row.blob(1)), hlc: hlc, author: author, value: stored.value,
+                encodedValue: stored.encoded, kind: kind)
         } catch let error as EntryError {
             throw StoreError(.corrupt, detail: "no entry: \(error)")
         }
-        guard try entry.id == row.bytes32(4) else { throw StoreError(.corrupt, detail: "not what its id says") }
+        guard entry.id == id else { throw StoreError(.corrupt, detail: "not what its id says") }
+        recent.read(entry)
         return entry
     }
 

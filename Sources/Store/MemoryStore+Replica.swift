@@ -1,4 +1,4 @@
-internal import Seal
+public import Seal
 public import Tree
 
 extension MemoryStore {
@@ -22,13 +22,18 @@ extension MemoryStore {
         return children
     }
 
-    public func references(in bucket: TimeBucket, after: EntryReference?, limit: Int) -> [EntryReference] {
-        var range = timeRange(bucket)
-        if let after, after.hlc >= bucket.lowerBound {
-            let first = timeIndex(after) + items(after).count
-            range = min(first, range.upperBound)..<range.upperBound
-        }
-        return timed[range].prefix(max(0, limit)).map(\.entry.reference)
+    public func references(in range: ReferenceRange, newest limit: Int) -> [EntryReference] {
+        newest(limit, in: range).map(\.entry.reference)
+    }
+
+    public func ids(in range: ReferenceRange, newest limit: Int) -> [(hlc: HLC, id: Bytes32)] {
+        newest(limit, in: range).map { ($0.entry.hlc, $0.entry.id) }
+    }
+
+    private func newest(_ limit: Int, in range: ReferenceRange) -> some Sequence<Item> {
+        let first = timeIndex(range.after) + items(range.after).count
+        let end = timeIndex(range.through) + items(range.through).count
+        return timed[first..<max(first, end)].suffix(max(0, limit)).reversed()
     }
 
     public func contains(_ reference: EntryReference) -> Bool { !items(reference).isEmpty }

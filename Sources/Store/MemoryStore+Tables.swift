@@ -4,10 +4,13 @@ internal import Tree
 extension MemoryStore: Tables {
     // MARK: Entries
 
-    private func record(_ item: Item) -> Record {
+    func record(_ item: Item) -> Record {
         var bundle: (id: Int64, leaf: Int)?
         if case .leaf(let id, let index) = item.proof { bundle = (id, index) }
-        return Record(row: 0, path: item.path, stamp: item.entry.stamp, bundle: bundle)
+        let size = Record.Size(
+            isHeld: item.isHeld, valueBytes: StoredValue.bytes(of: item.entry).count,
+            isTombstone: item.entry.value.isNull)
+        return Record(row: 0, path: item.path, stamp: item.entry.stamp, bundle: bundle, arrival: nil, size: size)
     }
 
     func live(at path: PathKey) -> Record? {
@@ -20,24 +23,35 @@ extension MemoryStore: Tables {
     }
 
     /// Where the entry with a stamp is in `timed`.
-    private func index(of stamp: Stamp) -> Int? {
+    func index(of stamp: Stamp) -> Int? {
         let index = timeIndex(stamp.hlc, stamp.id)
         return index < timed.count && timed[index].entry.id == stamp.id ? index : nil
     }
 
     func contains(_ stamp: Stamp) -> Bool { index(of: stamp) != nil }
+    func record(_ stamp: Stamp) -> Record? { index(of: stamp).map { record(timed[$0]) } }
 
-    func insert(_ entry: Entry, path: PathKey, held: Bool, proof: Proof) {
-        let item = Item(entry: entry, path: path, proof: proof, isHeld: held)
+    func insert(_ entry: Entry, path: PathKey, held: Bool, proof: Proof) -> Int {
+        lastChange += 1
+        let item = Item(entry: entry, path: path, proof: proof, isHeld: held, change: lastChange)
         timed.insert(item, at: timeIndex(entry.hlc, entry.id))
-        if !held { live.insert(item, at: liveIndex(path)) }
+        if !held {
+            live.insert(item, at: liveIndex(path))
+            notePriority(path, isLive: true)
+            noteMessage(entry)
+        }
         if case .leaf(let id, let leaf) = proof { bundles[id]?.leaves[leaf] = entry.id }
+        return StoredValue.bytes(of: entry).count
     }
 
-    func remove(_ record: Record) {
+    func remove(_ record: Record, isReplaced: Bool) {
         if let index = index(of: record.stamp) { timed.remove(at: index) }
         let index = liveIndex(record.path)
-        if index < live.count, live[index].entry.id == record.stamp.id { live.remove(at: index) }
+        if index < live.count, live[index].entry.id == record.stamp.id {
+            live.remove(at: index)
+            notePriority(record.path, isLive: false)
+            if !isReplaced, let place = MessagePlace(record.path) { removeMessage(place) }
+        }
         if let (id, leaf) = record.bundle { bundles[id]?.leaves[leaf] = nil }
     }
 
@@ -46,10 +60,14 @@ extension MemoryStore: Tables {
         return due.map { (record($0), $0.entry) }.sorted { $0.record.stamp < $1.record.stamp }
     }
 
-    func makeLive(_ record: Record) {
+    func makeLive(_ record: Record, _ entry: Entry) {
         guard let index = index(of: record.stamp) else { return }
+        lastChange += 1
         timed[index].isHeld = false
+        timed[index].change = lastChange
         live.insert(timed[index], at: liveIndex(record.path))
+        notePriority(record.path, isLive: true)
+        noteMessage(entry)
     }
 
     func stored(_ reference: EntryReference) -> [(entry: Entry, proof: Proof)] {
@@ -83,12 +101,18 @@ extension MemoryStore: Tables {
     }
 
     func removeBundle(_ id: Int64) {
+        trees[id] = nil
         guard let bundle = bundles.removeValue(forKey: id) else { return }
         bundleIDs[BundleName(bundle.head)] = nil
     }
 
     func leaves(ofBundle id: Int64) -> [(index: Int, id: Bytes32)] {
         (bundles[id]?.leaves ?? [:]).sorted { $0.key < $1.key }.map { (index: $0.key, id: $0.value) }
+    }
+
+    func leaves(ofBundle id: Int64, in range: Range<Int>) -> [(index: Int, id: Bytes32)] {
+        let leaves = bundles[id]?.leaves ?? [:]
+        return range.compactMap { index in leaves[index].map { (index: index, id: $0) } }
     }
 
     func hasLeaves(bundle id: Int64) -> Bool { bundles[id]?.leaves.isEmpty == false }
@@ -100,14 +124,17 @@ extension MemoryStore: Tables {
 
     // MARK: Sweeps
 
-    func setSweep(_ path: PathKey, next: PathKey) {
-        if let index = sweeps.firstIndex(where: { $0.path == path }) {
-            sweeps[index].next = next
-        } else {
-            sweeps.append((path, next))
-        }
+    func retention(_ rules: PathKey) throws -> Retention? { try storedRetention(rules) }
+
+    /// Whether a retention has ended what stands at a path and waits for `sweep`.
+    func hasEnded(_ path: PathKey) -> Bool { !sweeps.isEmpty && WaitingDead(sweeps).hasEnded(path) }
+
+    func setSweep(_ sweep: Sweep) {
+        removeSweep(sweep.path)
+        sweeps.append(sweep)
     }
 
-    func firstSweep() -> (path: PathKey, next: PathKey)? { sweeps.first }
+    func firstSweep() -> Sweep? { sweeps.min { $0.path < $1.path } }
+    func sweep(at path: PathKey) -> Sweep? { sweeps.first { $0.path == path } }
     func removeSweep(_ path: PathKey) { sweeps.removeAll { $0.path == path } }
 }

@@ -1,4 +1,4 @@
-internal import Seal
+public import Seal
 public import Tree
 
 /// The store in memory, for simulations with many nodes: the same rows, judged by the same `Merger`, in sorted arrays.
@@ -10,8 +10,10 @@ public final class MemoryStore: NodeStore {
     struct Item {
         let entry: Entry
         let path: PathKey
-        let proof: Proof
+        var proof: Proof
         var isHeld: Bool
+        /// The number of the change that it became live or held with.
+        var change: Int64
     }
 
     struct StoredBundle {
@@ -31,26 +33,52 @@ public final class MemoryStore: NodeStore {
 
     struct Container {
         var readMark: Int64 = 0
-        /// Ascending by arrival number.
+        /// Ascending by arrival number, which is that of the change that brought the first entry at its path.
         var messages: [(arrival: Int64, mid: String, author: Bytes32)] = []
     }
 
     /// Live entries by path.
     var live: [Item] = []
+    /// Paths of the live priorities, in order.
+    var priorities: [PathKey] = []
     /// All entries by time and id.
     var timed: [Item] = []
     var digests: [TimeBucket: BucketDigest] = [:]
     var bundles: [Int64: StoredBundle] = [:]
     var bundleIDs: [BundleName: Int64] = [:]
     var lastBundle: Int64 = 0
-    var sweeps: [(path: PathKey, next: PathKey)] = []
+    var trees = BundleTrees()
+    var sweeps: [Sweep] = []
     var containers: [PathKey: Container] = [:]
     /// Containers of each message key, ascending.
     var places: [String: [PathKey]] = [:]
-    var arrival: Int64 = 0
+    public internal(set) var lastChange: Int64 = 0
     private var settings: [String: [UInt8]] = [:]
+    /// By the old ones.
+    var renewedTimes: [HLC: HLC] = [:]
+    /// By session.
+    var disconnects: [Int: [PathKey: [UInt8]]] = [:]
+    /// In the order of their deaths.
+    var kept: [KeptGrave] = []
+    var graveIDs: Set<Bytes32> = []
+    var graveTotals = GraveTotals()
+    var tallies: [Bytes32: Tally] = [:]
+    var graveClock = GraveClock()
 
     public init() {}
+
+    /// Another store that holds the same and goes its own way from now on: what a backup or a copied disk is. Costs
+    /// nothing until one of the two is written to.
+    public func copy() -> MemoryStore {
+        let copy = MemoryStore()
+        (copy.live, copy.priorities, copy.timed, copy.digests) = (live, priorities, timed, digests)
+        (copy.bundles, copy.bundleIDs, copy.lastBundle, copy.sweeps) = (bundles, bundleIDs, lastBundle, sweeps)
+        (copy.containers, copy.places) = (containers, places)
+        (copy.settings, copy.disconnects, copy.renewedTimes) = (settings, disconnects, renewedTimes)
+        (copy.kept, copy.graveIDs, copy.graveTotals, copy.graveClock) = (kept, graveIDs, graveTotals, graveClock)
+        (copy.lastChange, copy.tallies) = (lastChange, tallies)
+        return copy
+    }
 
     // MARK: EntryStore
 
@@ -83,6 +111,7 @@ public final class MemoryStore: NodeStore {
     // MARK: EntryReader
 
     public func entry(at path: PathKey) -> Entry? {
+        guard !hasEnded(path) else { return nil }
         let index = liveIndex(path)
         return index < live.count && live[index].path == path ? live[index].entry : nil
     }
@@ -92,11 +121,34 @@ public final class MemoryStore: NodeStore {
     ) rethrows {
         let range = liveRange(lower, upper)
         let items = live
+        let dead = WaitingDead(sweeps)
         if descending {
-            for index in range.reversed() where try !body(items[index].entry) { return }
+            for index in range.reversed() where try !dead.hasEnded(items[index].path) && !body(items[index].entry) {
+                return
+            }
         } else {
-            for index in range where try !body(items[index].entry) { return }
+            for index in range where try !dead.hasEnded(items[index].path) && !body(items[index].entry) { return }
         }
+    }
+
+    public func scanPriorities(
+        from lower: PathKey, to upper: PathKey, _ body: (Entry) throws -> Bool
+    ) rethrows {
+        let paths = priorities
+        let first = partition(paths.count) { paths[$0] < lower }
+        for path in paths[first...].prefix(while: { $0 < upper }) {
+            guard let entry = entry(at: path) else { continue }
+            guard try body(entry) else { return }
+        }
+    }
+
+    /// Keeps ``priorities`` in step with what becomes live or ends.
+    func notePriority(_ path: PathKey, isLive: Bool) {
+        guard path.isPriority else { return }
+        let index = partition(priorities.count) { priorities[$0] < path }
+        let isKnown = index < priorities.count && priorities[index] == path
+        if isLive, !isKnown { priorities.insert(path, at: index) }
+        if !isLive, isKnown { priorities.remove(at: index) }
     }
 
     // MARK: Counts
@@ -104,6 +156,7 @@ public final class MemoryStore: NodeStore {
     public var entryCount: Int { timed.count }
     public var unknownCount: Int { timed.reduce(0) { $0 + ($1.entry.kind == Entry.set ? 0 : 1) } }
     public var heldCount: Int { timed.reduce(0) { $0 + ($1.isHeld ? 1 : 0) } }
+    var hasHeld: Bool { timed.contains(where: \.isHeld) }
     public var nextHeldDue: HLC? { timed.first(where: \.isHeld)?.entry.hlc }
     public var databaseBytes: Int { 0 }
 
@@ -118,6 +171,11 @@ public final class MemoryStore: NodeStore {
 
     public func greatestHLC(notAfter limit: HLC) -> HLC {
         timed[..<timeIndex(after: limit)].last { !$0.isHeld }?.entry.hlc ?? .zero
+    }
+
+    public func lastChange(at path: Path, by author: Bytes32) -> Int64 {
+        let key = PathKey(path)
+        return live[liveRange(key, key.subtreeEnd)].filter { $0.entry.author == author }.map(\.change).max() ?? 0
     }
 
     // MARK: Settings

@@ -52,26 +52,30 @@ struct ProofSet {
         return chain.reversed()
     }
 
-    /// Takes over what another transfer of the same bundle brought.
+    /// Makes room for leaves that have come: what was left out with them is kept in smaller subtrees.
     ///
     /// - Parameters:
-    ///   - known: hashes of subtrees left out of the transfer, and of its leaves that were not stored.
-    ///   - present: indices of all leaves that are here now, ascending.
-    mutating func complete(with known: [Span: Bytes32], present: [Int]) {
-        var known = known
-        known.merge(hashes) { first, _ in first }
-        var result: [Span: Bytes32] = [:]
-        func visit(_ span: Span, _ present: ArraySlice<Int>) {
-            if present.isEmpty {
-                if let hash = ProofSet.hash(span, known, leaf: { _ in nil }) { result[span] = hash }
-            } else if let (left, right) = span.halves {
-                let cut = present.firstIndex { $0 >= right.start } ?? present.endIndex
-                visit(left, present[..<cut])
-                visit(right, present[cut...])
-            }
+    ///   - came: their indices, ascending.
+    ///   - gained: hashes of subtrees left out of the transfers that brought them, and of leaves that were not stored.
+    ///   - isNew: nothing of the bundle was here before.
+    mutating func leavesCame(_ came: [Int], gained: [Span: Bytes32], isNew: Bool) {
+        for span in isNew ? [Span(start: 0, count: count)] : Array(hashes.keys) {
+            let first = came.partitioningIndex { $0 >= span.start }
+            let end = came.partitioningIndex { $0 >= span.start + span.count }
+            guard isNew || first < end else { continue }
+            hashes[span] = nil
+            split(span, came[first..<end], gained)
         }
-        visit(Span(start: 0, count: count), present[...])
-        hashes = result
+    }
+
+    private mutating func split(_ span: Span, _ present: ArraySlice<Int>, _ gained: [Span: Bytes32]) {
+        if present.isEmpty {
+            if let hash = ProofSet.hash(span, gained, leaf: { _ in nil }) { hashes[span] = hash }
+        } else if let (left, right) = span.halves {
+            let cut = present.partitioningIndex { $0 >= right.start }
+            split(left, present[..<cut], gained)
+            split(right, present[cut...], gained)
+        }
     }
 
     /// The hash of a subtree from hashes that are known and from leaves.
@@ -80,5 +84,17 @@ struct ProofSet {
         guard let (left, right) = span.halves else { return leaf(span.start).map(MerkleTree.leaf) }
         guard let first = hash(left, known, leaf: leaf), let second = hash(right, known, leaf: leaf) else { return nil }
         return MerkleTree.node(first, second)
+    }
+}
+
+extension RandomAccessCollection where Index == Int {
+    /// Index of the first element of which `isBeyond` holds, where it holds of all that follow.
+    fileprivate func partitioningIndex(_ isBeyond: (Element) -> Bool) -> Int {
+        var (low, high) = (startIndex, endIndex)
+        while low < high {
+            let middle = low + (high - low) / 2
+            if isBeyond(self[middle]) { high = middle } else { low = middle + 1 }
+        }
+        return low
     }
 }

@@ -5,10 +5,16 @@ internal import Seal
 enum SQLValue {
     case integer(Int64)
     case blob([UInt8])
+    case slice(ArraySlice<UInt8>)
+    case hash(Bytes32)
+    /// All but the first eight bytes.
+    case hashRest(Bytes32)
     case text(String)
     case null
 
-    static func bytes(_ value: Bytes32) -> SQLValue { .blob(value.bytes) }
+    static func bytes(_ value: Bytes32) -> SQLValue { .hash(value) }
+    /// The first eight bytes of an id, as a number whose order is theirs.
+    static func prefix(_ prefix: UInt64) -> SQLValue { .integer(Int64(bitPattern: prefix ^ 1 << 63)) }
     static func integer(_ value: Int) -> SQLValue { .integer(Int64(value)) }
 }
 
@@ -38,6 +44,10 @@ final class Statement {
 
     /// What `read` makes of the first row; nil where there is none.
     func first<Result>(_ values: SQLValue..., read: (borrowing Row) throws -> Result) throws -> Result? {
+        try first(values, read: read)
+    }
+
+    func first<Result>(_ values: [SQLValue], read: (borrowing Row) throws -> Result) throws -> Result? {
         var result: Result?
         try each(values) { row in
             result = try read(row)
@@ -100,6 +110,16 @@ final class Statement {
                 bytes.isEmpty
                     ? unsafe sqlite3_bind_zeroblob(statement, index, 0)
                     : unsafe starling_bind_blob(statement, index, bytes, UInt64(bytes.count))
+            case .slice(let bytes):
+                unsafe bytes.withUnsafeBufferPointer { buffer in
+                    buffer.isEmpty
+                        ? unsafe sqlite3_bind_zeroblob(statement, index, 0)
+                        : unsafe starling_bind_blob(statement, index, buffer.baseAddress, UInt64(buffer.count))
+                }
+            case .hash(let hash):
+                unsafe hash.withBytes { unsafe starling_bind_blob(statement, index, $0, 32) }
+            case .hashRest(let hash):
+                unsafe hash.withBytes { unsafe starling_bind_blob(statement, index, $0 + 8, 24) }
             case .text(let text): unsafe starling_bind_text(statement, index, text, UInt64(text.utf8.count))
             case .null: unsafe sqlite3_bind_null(statement, index)
             }
@@ -132,8 +152,26 @@ struct Row: ~Copyable {
     func text(_ column: Int32) -> String { String(decoding: blob(column), as: UTF8.self) }
 
     func bytes32(_ column: Int32) throws -> Bytes32 {
-        guard let bytes = Bytes32(blob(column)) else { throw StoreError(.corrupt, detail: "not 32 bytes") }
+        let start = unsafe sqlite3_column_blob(statement, column)
+        let count = unsafe Int(sqlite3_column_bytes(statement, column))
+        guard let bytes = unsafe Bytes32(UnsafeRawBufferPointer(start: start, count: count)) else {
+            throw StoreError(.corrupt, detail: "not 32 bytes")
+        }
         return bytes
+    }
+
+    /// The first eight bytes of an id, which stand in a column as a number whose order is theirs.
+    func prefix64(_ column: Int32) -> UInt64 { UInt64(bitPattern: integer(column)) ^ 1 << 63 }
+
+    /// An id: its first eight bytes in a column and the others in the next.
+    func id(_ column: Int32) throws -> Bytes32 {
+        let rest = unsafe sqlite3_column_blob(statement, column + 1)
+        let count = unsafe Int(sqlite3_column_bytes(statement, column + 1))
+        let bytes = unsafe UnsafeRawBufferPointer(start: rest, count: count)
+        guard let id = unsafe Bytes32(prefix: prefix64(column), rest: bytes) else {
+            throw StoreError(.corrupt, detail: "not 32 bytes")
+        }
+        return id
     }
 
     func signature(_ column: Int32) throws -> Signature {

@@ -34,7 +34,7 @@ public struct StoreError: Error, Sendable, Equatable, CustomStringConvertible, C
     }
 
     public let code: Code
-    /// SQLite's extended result code, 0 where SQLite was not involved (https://sqlite.org/rescode.html).
+    /// SQLite's extended result code, 0 where SQLite was not involved (its "Result and Error Codes").
     public let resultCode: Int32
     /// What SQLite says about it; may name tables, never holds values.
     let detail: String

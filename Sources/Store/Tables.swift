@@ -16,6 +16,16 @@ struct Record {
     let stamp: Stamp
     /// The bundle it is a leaf of; nil for a bundle of one.
     let bundle: (id: Int64, leaf: Int)?
+    /// Of a live message in a database.
+    let arrival: Int64?
+    let size: Size
+
+    /// What a ``Tally`` counts of it.
+    struct Size {
+        let isHeld: Bool
+        let valueBytes: Int
+        let isTombstone: Bool
+    }
 }
 
 /// What all leaves of one stored bundle have in common.
@@ -39,13 +49,32 @@ protocol Tables: AnyObject {
     func live(from lower: PathKey, to upper: PathKey, limit: Int) throws -> [Record]
     /// Whether the entry is here, live or held.
     func contains(_ stamp: Stamp) throws -> Bool
-    func insert(_ entry: Entry, path: PathKey, held: Bool, proof: Proof) throws
-    func remove(_ record: Record) throws
+    /// The entry with a stamp, live or held.
+    func record(_ stamp: Stamp) throws -> Record?
+    /// Makes an entry that is signed singly a leaf of a bundle.
+    func move(_ record: Record, toBundle id: Int64, leaf: Int) throws
+    /// A live message gets an arrival number: that of the one it replaces, or a new one. Returns the bytes that the
+    /// value takes.
+    func insert(_ entry: Entry, path: PathKey, held: Bool, proof: Proof) throws -> Int
+    /// - `isReplaced`: another entry is inserted at its path, next.
+    func remove(_ record: Record, isReplaced: Bool) throws
+    /// Whether there are held entries.
+    var hasHeld: Bool { get throws }
     /// Held entries not after a time, in stamp order.
     func held(notAfter limit: HLC, count: Int) throws -> [(record: Record, entry: Entry)]
-    func makeLive(_ record: Record) throws
+    func makeLive(_ record: Record, _ entry: Entry) throws
+    /// Live entries of an author after a time and id, in stamp order.
+    func live(
+        of author: Bytes32, after hlc: HLC, id: Bytes32, limit: Int
+    ) throws -> [(record: Record, entry: Entry)]
+    /// The time that was given for one of a wrong clock; nil if none was.
+    func renewedTime(of old: HLC) throws -> HLC?
+    func setRenewedTime(of old: HLC, _ new: HLC) throws
+    /// The greatest that was given.
+    func greatestRenewedTime() throws -> HLC?
 
     func change(_ bucket: TimeBucket, by change: DigestChange) throws
+    func change(_ author: Bytes32, by tally: Tally) throws
 
     func bundle(like head: BundleHead) throws -> Int64?
     func addBundle(_ head: BundleHead) throws -> Int64
@@ -54,21 +83,41 @@ protocol Tables: AnyObject {
     func removeBundle(_ id: Int64) throws
     /// Index and id of the leaves that are here, ascending.
     func leaves(ofBundle id: Int64) throws -> [(index: Int, id: Bytes32)]
+    /// Those of them whose index lies in a range.
+    func leaves(ofBundle id: Int64, in range: Range<Int>) throws -> [(index: Int, id: Bytes32)]
     func hasLeaves(bundle id: Int64) throws -> Bool
+    /// What is remembered of bundles that were served; a bundle that is removed is forgotten.
+    var trees: BundleTrees { get set }
     func proofs(ofBundle id: Int64) throws -> [Span: Bytes32]
     func replaceProofs(ofBundle id: Int64, _ old: [Span: Bytes32], by new: [Span: Bytes32]) throws
 
-    /// Remembers that entries below a path, from `next` on, are still to be judged against the entry at the path.
-    func setSweep(_ path: PathKey, next: PathKey) throws
-    func firstSweep() throws -> (path: PathKey, next: PathKey)?
-    func removeSweep(_ path: PathKey) throws
+    /// Keeps a copy of a stored entry that dies; returns the bytes it takes, 0 where nothing was to keep.
+    func bury(_ record: Record, killer: Killer) throws -> Int
+    /// Keeps an entry that was dead on arrival.
+    func bury(_ entry: Entry, path: PathKey, killer: Killer) throws -> Int
+    var graveTotals: GraveTotals { get throws }
+    /// Removes the oldest graves of an author until they take no more than `bytes`.
+    func removeGraves(of author: Bytes32, downTo bytes: Int) throws
 
-    /// Gives a message its arrival number unless it has one.
-    func addMessage(_ place: MessagePlace, author: Bytes32) throws
-    func removeMessage(_ place: MessagePlace) throws
+    /// Remembers what is still to be swept; there is one sweep for a path.
+    func setSweep(_ sweep: Sweep) throws
+    /// Of the path that comes first.
+    func firstSweep() throws -> Sweep?
+    func sweep(at path: PathKey) throws -> Sweep?
+    /// The retention of a channel, given `retention/{cid}`.
+    func retention(_ rules: PathKey) throws -> Retention?
+    func removeSweep(_ path: PathKey) throws
 
     /// The entries a reference names: one, unless somebody made two ids with the same first eight bytes.
     func stored(_ reference: EntryReference) throws -> [(entry: Entry, proof: Proof)]
+}
+
+/// Entries below a path, from `next` on, that are still to be judged against the entry at the path.
+struct Sweep {
+    let path: PathKey
+    let next: PathKey
+    /// Who killed them first. Nil where an older version left the sweep.
+    let killer: Killer?
 }
 
 /// What a transaction adds to one bucket.
@@ -85,7 +134,9 @@ struct MessagePlace: Hashable {
 
     private static let depth = 4
     private static let roots: Set<String> = ["channels", "dms", "rooms"]
-    private static let rootKeys = ["channels", "dms", "rooms"].map { [2] + Array($0.utf8) + [0] }
+    static let rootKeys = ["channels", "dms", "rooms"].map { [2] + Array($0.utf8) + [0] }
+
+    init(container: PathKey, mid: String) { (self.container, self.mid) = (container, mid) }
 
     init?(_ path: Path) {
         guard path.depth == MessagePlace.depth, path.keys[2].text == "messages",
@@ -93,6 +144,18 @@ struct MessagePlace: Hashable {
         else { return nil }
         container = PathKey(path.prefix(2))
         mid = path.keys[3].text
+    }
+
+    /// Of an entry that is a message when it is live.
+    init?(of entry: Entry) {
+        guard MessagePlace.isMessage(entry) else { return nil }
+        self.init(entry.path)
+    }
+
+    /// Whether an entry below the messages of a container is one of them when it is live.
+    static func isMessage(_ entry: Entry) -> Bool {
+        entry.kind == Entry.set && entry.path.depth == depth && entry.path.last?.isEngine == false
+            && !entry.value.isNull
     }
 
     init?(_ key: PathKey) {

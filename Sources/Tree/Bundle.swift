@@ -63,13 +63,17 @@ public struct Bundle: Sendable, Equatable {
 
     /// Whether the author signed exactly these entries: one author, ascending stamps, a proof for each, a signature
     /// that verifies for this workspace. Says nothing about whether he may write there.
-    public func verifies(workspace: Bytes32) -> Bool {
+    ///
+    /// - `check`: what checks a signature over a message by an author.
+    public func verifies(
+        workspace: Bytes32, check: (Signature, [UInt8], Bytes32) -> Bool = { Ed25519.verify($0, $1, by: $2) }
+    ) -> Bool {
         guard (1...Bundle.countMax).contains(count), !leaves.isEmpty, leaves.count <= count else { return false }
         guard leaves.allSatisfy({ $0.entry.author == author }) else { return false }
         guard zip(leaves, leaves.dropFirst()).allSatisfy({ $0.entry.stamp < $1.entry.stamp }) else { return false }
         guard let root else { return false }
         let message = Bundle.message(workspace: workspace, author: author, count: count, root: root)
-        return Ed25519.verify(signature, message, by: author)
+        return check(signature, message, author)
     }
 
     /// The bundle with only these leaves present, the others replaced by hashes; nil if none is left.

@@ -37,6 +37,11 @@ public struct Entry: Sendable, Hashable {
     public let id: Bytes32
     /// Deterministic CBOR of `[kind, path, hlc, author, value]`.
     public let encoded: [UInt8]
+    /// Where the value begins in them.
+    private let valueStart: Int
+
+    /// Deterministic CBOR of the value.
+    public var encodedValue: ArraySlice<UInt8> { encoded[valueStart...] }
 
     public var stamp: Stamp { Stamp(hlc: hlc, author: author, id: id) }
     public var reference: EntryReference { EntryReference(hlc: hlc, idPrefix: id.prefix64) }
@@ -45,14 +50,24 @@ public struct Entry: Sendable, Hashable {
     /// does.
     public init(path: Path, hlc: HLC, author: Bytes32, value: Value, kind: UInt64 = Entry.set) throws(EntryError) {
         let value = value.object?.isEmpty == true ? .null : value
-        var writer = CBORWriter(reserving: 256)
+        try self.init(path: path, hlc: hlc, author: author, value: value, encodedValue: nil, kind: kind)
+    }
+
+    /// Makes an entry whose value is encoded already.
+    ///
+    /// - `encodedValue`: the deterministic CBOR of the value. Of an entry that was stored its id tells whether it is.
+    package init(
+        path: Path, hlc: HLC, author: Bytes32, value: Value, encodedValue: [UInt8]?, kind: UInt64
+    ) throws(EntryError) {
+        var writer = CBORWriter(reserving: 160 + (encodedValue?.count ?? 96))
         writer.array(5)
         writer.unsigned(kind)
         writer.array(path.depth)
         for key in path.keys { writer.text(key.text) }
         writer.unsigned(hlc.rawValue)
         writer.byteString(author.bytes)
-        value.encode(to: &writer)
+        valueStart = writer.bytes.count
+        if let encodedValue { writer.raw(encodedValue) } else { value.encode(to: &writer) }
         self.kind = kind
         self.path = path
         self.hlc = hlc
@@ -83,6 +98,7 @@ public struct Entry: Sendable, Hashable {
             self.hlc = hlc
             guard let author = Bytes32(try reader.byteString()) else { throw CBORError.outOfRange }
             self.author = author
+            valueStart = reader.offset - bytes.startIndex
             value = try Value(from: &reader)
             try reader.expectEnd()
         } catch {

@@ -9,6 +9,8 @@ public struct HLC: Sendable, Hashable, Comparable, CustomStringConvertible {
     public let rawValue: UInt64
 
     public static let zero = HLC(unchecked: 0)
+    /// The end of time.
+    public static let greatest = HLC(ms: msMax, counter: counterMax)
 
     private init(unchecked rawValue: UInt64) { self.rawValue = rawValue }
 
@@ -37,27 +39,32 @@ public struct HLC: Sendable, Hashable, Comparable, CustomStringConvertible {
 /// The clock that stamps a node's own entries: strictly increasing, never behind what the node has applied, and never
 /// far ahead of the world.
 public struct HybridClock: Sendable {
-    /// A node's own bursts run at most this far ahead of workspace time and of what it applied from others (64,000
-    /// ticks); then they wait, so that a burst cannot drag everybody's clock into the future.
+    /// A node's own bursts run at most this far ahead of workspace time, of what it applied from others and of its
+    /// start (64,000 ticks); then they wait, so that a burst cannot drag everybody's clock into the future.
     public static let leadMsMax: UInt64 = 1000
 
     /// The last time given out or applied.
     public private(set) var last: HLC
-    /// The greatest time applied from others, in milliseconds.
+    /// The greatest time applied from others, in milliseconds, or that of the start: a node that was killed in a burst
+    /// begins up to two seconds ahead of workspace time, and has to be able to write at once.
     private var appliedMs: UInt64
+    /// Where each millisecond begins to be counted.
+    private let counter: UInt64
 
     /// Begins after everything this node may have stamped before: the greater of workspace time and the greatest stored
     /// time, plus a random 1…1000 ms and a random counter 0…31, so that nothing is minted twice after a power cut, a
-    /// restored backup or a cloned disk.
+    /// restored backup or a cloned disk. Each later millisecond begins with the same counter, so that two clones that
+    /// write at once hardly ever choose one time.
     public init(workspaceMs: UInt64, greatestStored: HLC, randomness: UInt64) {
         let base = max(workspaceMs, greatestStored.ms)
-        last = HLC(ms: base &+ 1 &+ randomness % 1000, counter: (randomness >> 32) % 32)
-        appliedMs = greatestStored.ms
+        counter = (randomness >> 32) % 32
+        last = HLC(ms: base &+ 1 &+ randomness % 1000, counter: counter)
+        appliedMs = last.ms
     }
 
     /// The next time for an entry of this node, or nil while the clock is a second ahead: try again a little later.
     public mutating func tick(workspaceMs: UInt64) -> HLC? {
-        let candidate = max(last.next, HLC(ms: workspaceMs))
+        let candidate = max(last.next, HLC(ms: workspaceMs, counter: counter))
         let base = min(max(workspaceMs, appliedMs), HLC.msMax)
         // At the end of time there is no next tick.
         guard candidate > last, candidate.ms <= base + HybridClock.leadMsMax else { return nil }

@@ -24,6 +24,9 @@ public struct Key: Sendable, Hashable, Comparable, CustomStringConvertible {
     /// Where a node's priority is kept; made by the engine alone.
     public static let priority = Key(unchecked: ".priority")
 
+    /// Where a view puts the scalar of a node that has a priority; never stored.
+    public static let value = Key(unchecked: ".value")
+
     private static let additionPrefix = ".add:"
 
     /// The place of one concurrent addition below a number; made by the engine alone.
@@ -92,7 +95,10 @@ public struct Key: Sendable, Hashable, Comparable, CustomStringConvertible {
 
     /// UTF-16 code-unit order without building UTF-16: UTF-8 order, but U+E000–U+FFFF after the supplementary planes.
     private static func utf16Precedes(_ a: String, _ b: String) -> Bool {
-        a.utf8.lexicographicallyPrecedes(b.utf8) { rank($0) < rank($1) }
+        let (a, b) = (a.utf8.span, b.utf8.span)
+        let common = min(a.count, b.count)
+        for index in 0..<common where a[index] != b[index] { return rank(a[index]) < rank(b[index]) }
+        return a.count < b.count
     }
 
     /// UTF-8 lead bytes EE and EF (U+E000–U+FFFF) rank after F0–F4, as surrogates do in UTF-16.

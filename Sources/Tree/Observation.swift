@@ -31,10 +31,11 @@ public struct TreeEvent: Sendable, Equatable {
 public struct Observation: Sendable {
     public let path: Path
     public let query: Query
-    private let kinds: Set<TreeEvent.Kind>
+    /// The events wanted.
+    public let kinds: Set<TreeEvent.Kind>
     private let sizeMax: Int
     private let childLimit: ChildLimit
-    private var window = QueryWindow()
+    private(set) var window = QueryWindow()
     /// Bytes of the window as JSON.
     private var size = 0
 
@@ -42,6 +43,15 @@ public struct Observation: Sendable {
     public var windowBytes: Int { size }
     /// The value at the path itself where it is no object.
     private var scalar: Value = .null
+    /// The priority of the path itself.
+    private var priority: Value = .null
+    /// Whether a child of the window has a priority.
+    private var hasPriorities = false
+    private var toldSums = ToldSums()
+    /// What is added to a number that was told, while a change is looked at.
+    private var added: (counter: Path, numbers: [Value])?
+    /// Whether the window is in the order of its keys. By priority it is where nobody has one: nearly always.
+    private var isByKey: Bool { query.order == .key || (query.order == .priority && !hasPriorities) }
 
     /// - `kinds`: the events wanted.
     /// - `sizeMax`: bytes the window may have as JSON; beyond it reads throw ``ReadError/tooLarge``.
@@ -59,6 +69,11 @@ public struct Observation: Sendable {
     /// Reads the window and reports it: the existing children in order, then `value`.
     public mutating func start(_ view: TreeView) throws -> [TreeEvent] {
         try refresh(view)
+        return opening
+    }
+
+    /// The window as it is now, reported as ``start(_:)`` does: what another observer of the same begins with.
+    public var opening: [TreeEvent] {
         var events: [TreeEvent] = []
         var previous: Key?
         for child in window.children {
@@ -72,24 +87,36 @@ public struct Observation: Sendable {
     private mutating func refresh(_ view: TreeView) throws {
         window = try view.window(of: path, query, sizeMax: sizeMax, childLimit: childLimit)
         size = window.children.reduce(0) { $0 + Observation.size($1) }
-        scalar = window.children.isEmpty ? try readScalar(view) : .null
+        // Of a query's window neither counts: it is a choice of children.
+        scalar = window.children.isEmpty && query.isWhole ? try readScalar(view) : .null
+        priority = !window.children.isEmpty && query.isWhole ? try view.priority(at: path) : .null
+        notePriorities()
     }
 
     /// The value at the path itself if it is no object: then there are no children, not only none between the bounds.
     private func readScalar(_ view: TreeView) throws -> Value {
         do {
             let value = try view.value(at: path, sizeMax: sizeMax)
-            return value.object == nil ? value : .null
+            return value.leaf.object == nil ? value : .null
         } catch ReadError.tooLarge {
             return .null
         }
+    }
+
+    private mutating func notePriorities() {
+        hasPriorities = query.order == .priority && window.children.contains { !$0.value.priority.isNull }
     }
 
     private static func size(_ child: QueryWindow.Child) -> Int {
         child.key.text.utf8.count + child.value.approximateSize
     }
 
-    private var current: Value { window.children.isEmpty ? scalar : window.value }
+    private var current: Value {
+        guard !window.children.isEmpty else { return scalar }
+        var value = window.value
+        value.setPriority(priority)
+        return value
+    }
 
     private func report(
         _ kind: TreeEvent.Kind, _ key: Key?, _ value: Value, _ previous: Key?, _ events: inout [TreeEvent]
@@ -100,37 +127,57 @@ public struct Observation: Sendable {
     /// Whether a write at `changed` can be seen from here.
     public func isTouched(by changed: Path) -> Bool { changed.contains(path) || path.contains(changed) }
 
-    /// The events of a change, given the paths that were written.
+    /// The events of a change, given the paths that were written. When it throws ``ReadError/notOrderedYet`` the window
+    /// is what it was, so that a change of the path itself makes up later for what was missed.
     public mutating func apply(_ changed: [Path], _ view: TreeView) throws -> [TreeEvent] {
         let touching = changed.filter(isTouched(by:))
         guard !touching.isEmpty else { return [] }
+        let additions = Additions(touching)
+        if let additions {
+            added = try toldSums.numbers(of: additions, view).map { (additions.counter, $0) }
+        }
+        defer { added = nil }
+        let events = try react(to: touching, view)
+        try toldSums.update(touching, additions, view)
+        return events
+    }
+
+    private mutating func react(to touching: [Path], _ view: TreeView) throws -> [TreeEvent] {
+        if let added, added.counter == path, query.isWhole, let sum = scalar.adding(added.numbers, at: []) {
+            let isChanged = sum != scalar
+            scalar = sum
+            return events([], isSelfChanged: isChanged)
+        }
         if touching.count == 1, touching[0].depth > path.depth,
             let events = try follow(touching[0].keys[path.depth], view)
         {
             return events
         }
         let before = window
-        let scalarBefore = scalar
+        let (scalarBefore, priorityBefore) = (scalar, priority)
         if touching.allSatisfy({ $0.depth > path.depth }) {
             try update(Set(touching.map { $0.keys[path.depth] }), view)
         } else {
             try refresh(view)
         }
-        return events(from: before, scalarBefore)
+        let isSelfChanged = scalarBefore != scalar || priorityBefore != priority
+        return events(changes(from: before.children, to: window.children), isSelfChanged: isSelfChanged)
     }
 
     /// The events of a change of one child in a window by key, without a look at the others: what every message is to
     /// those who follow its channel. Nil, and nothing has changed, where the window has to be read anew.
     private mutating func follow(_ key: Key, _ view: TreeView) throws -> [TreeEvent]? {
-        guard query.order == .key, !key.isEngine, !window.children.isEmpty else { return nil }
-        let value = try view.child(key, of: path, limit: childLimit)
+        guard isByKey, !key.isEngine, !(window.children.isEmpty && query.isWhole) else { return nil }
+        if isBehindEdge(key) { return [] }
+        let value = try child(key, view)
+        guard query.order == .key || value.priority.isNull else { return nil }
         let child = QueryWindow.Child(key: key, value: value)
         let index = place(of: key, value, in: window.children)
         let old = index < window.children.count && window.children[index].key == key ? window.children[index] : nil
         guard !value.isNull, query.admits(key, value) else {
             guard let old else { return [] }
             // Another child may come in from behind the edge, or the place itself hold a value.
-            guard !query.isFull(window.children.count), window.children.count > 1 else { return nil }
+            guard !query.isFull(window.children.count), !query.isWhole || window.children.count > 1 else { return nil }
             window.children.remove(at: index)
             size -= Observation.size(old)
             return events([(.childRemoved, (old, nil))])
@@ -150,6 +197,18 @@ public struct Observation: Sendable {
         return events(cut.map { (.childRemoved, ($0, nil)) } + [(.childAdded, added)])
     }
 
+    /// Whether a full window by key ends before a key: what happens there is not even read. A catch-up brings years of
+    /// messages below the last fifty.
+    private func isBehindEdge(_ key: Key) -> Bool {
+        guard query.order == .key, query.isFull(window.children.count), let limit = query.limit,
+            let first = window.children.first?.key, let last = window.children.last?.key
+        else { return false }
+        return switch limit {
+        case .first: key > last
+        case .last: key < first
+        }
+    }
+
     private mutating func resize(by bytes: Int) throws {
         guard size + bytes <= sizeMax else { throw ReadError.tooLarge }
         size += bytes
@@ -159,7 +218,8 @@ public struct Observation: Sendable {
     private mutating func update(_ keys: Set<Key>, _ view: TreeView) throws {
         let wasFull = query.isFull(window.children.count)
         let countBefore = window.children.count
-        if keys.contains(where: \.isEngine) { return try refresh(view) }
+        // Nothing is known of a scalar's priority that the children's parent would keep.
+        if window.children.isEmpty && query.isWhole || keys.contains(where: \.isEngine) { return try refresh(view) }
         // Most changes touch one child, and comparing is cheaper than hashing.
         let single = keys.count == 1 ? keys.first : nil
         var children: [QueryWindow.Child] = []
@@ -171,7 +231,7 @@ public struct Observation: Sendable {
         }
         let left = countBefore - children.count
         for key in keys.sorted() {
-            let value = try view.child(key, of: path, limit: childLimit)
+            let value = try child(key, view)
             guard !value.isNull, query.admits(key, value) else { continue }
             let child = QueryWindow.Child(key: key, value: value)
             size += Observation.size(child)
@@ -181,9 +241,27 @@ public struct Observation: Sendable {
         if wasFull, left > 0, mayRefill(children, keys) { return try refresh(view) }
         for child in query.trim(&children) { size -= Observation.size(child) }
         guard size <= sizeMax else { throw ReadError.tooLarge }
+        if children.isEmpty, query.isWhole { return try refresh(view) }
         window.children = children
         self.size = size
-        if children.isEmpty { try refresh(view) } else { scalar = .null }
+        notePriorities()
+        scalar = .null
+    }
+
+    private func child(_ key: Key, _ view: TreeView) throws -> Value {
+        if let added, added.counter.depth > path.depth, added.counter.keys[path.depth] == key,
+            let old = told(key), let sum = old.adding(added.numbers, at: added.counter.keys[(path.depth + 1)...])
+        {
+            return sum
+        }
+        return try view.child(key, of: path, limit: childLimit)
+    }
+
+    /// The value of a child that is in the window.
+    private func told(_ key: Key) -> Value? {
+        guard isByKey else { return window.children.first { $0.key == key }?.value }
+        let index = place(of: key, .null, in: window.children)
+        return index < window.children.count && window.children[index].key == key ? window.children[index].value : nil
     }
 
     private func place(of key: Key, _ value: Value, in children: [QueryWindow.Child]) -> Int {
@@ -205,20 +283,16 @@ public struct Observation: Sendable {
         var edge = children[window.children.count - 1]
         if case .last = query.limit { edge = children[excess] }
         guard keys.contains(edge.key) else { return false }
-        return query.order != .key || !window.children.contains { $0.key == edge.key }
-    }
-
-    private func events(from before: QueryWindow, _ scalarBefore: Value) -> [TreeEvent] {
-        events(changes(from: before.children, to: window.children), isScalarChanged: scalarBefore != scalar)
+        return !isByKey || !edge.value.priority.isNull || !window.children.contains { $0.key == edge.key }
     }
 
     private func events(
-        _ changes: [(kind: TreeEvent.Kind, change: Change)], isScalarChanged: Bool = false
+        _ changes: [(kind: TreeEvent.Kind, change: Change)], isSelfChanged: Bool = false
     ) -> [TreeEvent] {
         var events: [TreeEvent] = []
         for (kind, change) in changes { report(kind, change.child.key, change.child.value, change.previous, &events) }
         // The value of the whole window is made for whoever wants it alone.
-        if isScalarChanged || !changes.isEmpty, kinds.contains(.value) { report(.value, nil, current, nil, &events) }
+        if isSelfChanged || !changes.isEmpty, kinds.contains(.value) { report(.value, nil, current, nil, &events) }
         return events
     }
 

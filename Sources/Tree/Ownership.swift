@@ -24,6 +24,14 @@ public enum Ownership {
         return denial(keys, entry.value, content)
     }
 
+    /// Whether anybody may write at a path, given a value that is his and a time that is late enough. What is
+    /// overwritten there has no owner who could put it back. An engine's key counts as the place that it stands below.
+    public static func isOpen(_ path: Path) -> Bool {
+        let keys = path.last?.isEngine == true ? Array(path.keys.dropLast()) : path.keys
+        guard let first = keys.first else { return false }
+        return !reserved.contains(first.text) || row(keys, Content(ofAnybodyAt: keys.count)) == nil
+    }
+
     /// Why `author` may not send soft state at a path, or nil if he may.
     public static func softDenial(path: Path, author: Bytes32) -> Denial? {
         let keys = path.keys
@@ -40,7 +48,8 @@ public enum Ownership {
     private static let reserved: Set<String> = ["users", "channels", "dms", "rooms", "presence", "retention"]
 
     private struct Content {
-        let author: Bytes32
+        /// Nil for anybody: somebody to whom no place belongs.
+        let author: Bytes32?
         let hlc: HLC
         let value: Value
         /// Depth of the entry itself, without an engine key.
@@ -52,6 +61,18 @@ public enum Ownership {
             value = entry.value
             let depth = entry.path.depth
             isEntry = { $0 == depth }
+        }
+
+        init(ofAnybodyAt depth: Int) {
+            author = nil
+            hlc = HLC(ms: HLC.msMax)
+            value = .bool(true)
+            isEntry = { $0 == depth }
+        }
+
+        /// Whether the author made an AutoID.
+        func certifies(_ id: AutoID, content: [UInt8] = []) -> Bool {
+            author.map { id.isCertified(by: $0, content: content) } ?? false
         }
     }
 
@@ -106,7 +127,7 @@ public enum Ownership {
         if let denial = channel.timeDenial(content.hlc) { return denial }
         if keys.count == 2 {
             switch channel {
-            case .auto(let id): return id.isCertified(by: content.author) ? nil : .notOwner
+            case .auto(let id): return content.certifies(id) ? nil : .notOwner
             case .push: return nil
             case .name: return .namedChannel
             case .other: return .malformedKey
@@ -130,7 +151,7 @@ public enum Ownership {
             return isAuthor(keys[index + 2], content.author) ? nil : .notOwner
         }
         switch message {
-        case .auto(let id): return id.isCertified(by: content.author) ? nil : .notOwner
+        case .auto(let id): return content.certifies(id) ? nil : .notOwner
         case .push: return nil
         case .name, .other: return .malformedKey
         }
@@ -169,7 +190,7 @@ public enum Ownership {
         guard case .auto(let id) = epoch, content.value != .null else { return .malformedKey }
         var writer = CBORWriter()
         content.value.encode(to: &writer)
-        return id.isCertified(by: content.author, content: BLAKE2b.hash(writer.bytes).bytes) ? nil : .notOwner
+        return content.certifies(id, content: BLAKE2b.hash(writer.bytes).bytes) ? nil : .notOwner
     }
 
     private static func retention(_ keys: [Key], _ content: Content) -> Denial? {
@@ -181,11 +202,13 @@ public enum Ownership {
         case .auto, .push: break
         case .name, .other: return .malformedKey
         }
-        guard case .auto(let id) = channel, id.isCertified(by: content.author) else { return .notOwner }
+        guard case .auto(let id) = channel, content.certifies(id) else { return .notOwner }
         return nil
     }
 
-    private static func isAuthor(_ key: Key, _ author: Bytes32) -> Bool { UID.parse(key.text) == author }
+    private static func isAuthor(_ key: Key, _ author: Bytes32?) -> Bool {
+        author != nil && UID.parse(key.text) == author
+    }
 }
 
 /// What a key certifies by its form.

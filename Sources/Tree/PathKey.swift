@@ -18,6 +18,16 @@ public struct PathKey: Sendable, Hashable, Comparable {
         self.bytes = bytes
     }
 
+    /// The keys of a path and of its parent.
+    public static func withParent(_ path: Path) -> (key: PathKey, parent: PathKey) {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(path.keys.reduce(0) { $0 + $1.text.utf8.count + 2 })
+        for key in path.keys.dropLast() { append(key, to: &bytes) }
+        let parent = PathKey(bytes: Array(bytes))
+        if let last = path.last { append(last, to: &bytes) }
+        return (PathKey(bytes: bytes), parent)
+    }
+
     private static func append(_ key: Key, to bytes: inout [UInt8]) {
         if let integer = key.integer {
             bytes.append(1)
@@ -73,6 +83,9 @@ public struct PathKey: Sendable, Hashable, Comparable {
         return prefixes
     }
 
+    /// The key of the parent; of a key at the top, and of bytes that are no path key, that of the root.
+    public var parent: PathKey { prefixes.dropLast().last ?? PathKey(bytes: []) }
+
     /// A bound above this key and at or below everything in its subtree.
     public var firstBelow: PathKey { PathKey(bytes: bytes + [0]) }
 
@@ -81,6 +94,11 @@ public struct PathKey: Sendable, Hashable, Comparable {
 
     /// A bound above the engine's own keys directly below this path and below its first child.
     public var firstChild: PathKey { PathKey(bytes: bytes + [1]) }
+
+    private static let prioritySuffix: [UInt8] = [0] + Array(Key.priority.text.utf8) + [0]
+
+    /// Whether it is the place of a priority: its bytes end with the engine's key, and no client's key contains a dot.
+    public var isPriority: Bool { bytes.suffix(PathKey.prioritySuffix.count).elementsEqual(PathKey.prioritySuffix) }
 
     public func isPrefix(of other: PathKey) -> Bool { other.bytes.starts(with: bytes) }
 

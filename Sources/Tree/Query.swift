@@ -1,6 +1,6 @@
 /// Which children of a path, in which order: Firebase's queries.
-public struct Query: Sendable, Equatable {
-    public enum Order: Sendable, Equatable {
+public struct Query: Sendable, Hashable {
+    public enum Order: Sendable, Hashable {
         case key
         case value
         case priority
@@ -8,18 +8,21 @@ public struct Query: Sendable, Equatable {
         case child(Path)
     }
 
-    public enum Limit: Sendable, Equatable {
+    public enum Limit: Sendable, Hashable {
         case first(Int)
         case last(Int)
     }
 
-    /// One end of a range, in terms of what the order looks at.
-    public struct Bound: Sendable, Equatable {
+    /// One end of a range, in terms of what the order looks at, and of the key among those that are equal in it.
+    public struct Bound: Sendable, Hashable {
         public let value: Value
+        /// Where among equal children the range begins or ends; nil takes all of them in, or none if exclusive.
+        public let key: Key?
         public let isInclusive: Bool
 
-        public init(_ value: Value, isInclusive: Bool) {
+        public init(_ value: Value, key: Key? = nil, isInclusive: Bool) {
             self.value = value
+            self.key = key
             self.isInclusive = isInclusive
         }
     }
@@ -39,15 +42,11 @@ public struct Query: Sendable, Equatable {
     /// Everything, by key.
     public static let all = Query()
 
-    /// What the order looks at in a child. Priorities are not set by this version, so all are absent.
-    func sortValue(_ key: Key, _ value: Value) -> Value {
-        switch order {
-        case .key: .string(key.text)
-        case .value: value
-        case .priority: .null
-        case .child(let path): value.descendant(path.keys)
-        }
-    }
+    /// Whether it returns all children, in whatever order.
+    public var isWhole: Bool { limit == nil && start == nil && end == nil }
+
+    /// What the order looks at in a child.
+    func sortValue(_ key: Key, _ value: Value) -> Value { order.sortValue(key, value) }
 
     /// Whether child `a` comes before child `b`.
     func precedes(_ a: (key: Key, value: Value), _ b: (key: Key, value: Value)) -> Bool {
@@ -67,12 +66,15 @@ public struct Query: Sendable, Equatable {
     }
 
     private func within(_ key: Key, _ value: Value, _ bound: Bound, sign: Int) -> Bool {
-        let comparison: Int
+        var comparison: Int
         if order == .key {
             guard let text = bound.value.string, let boundKey = Key(text) else { return true }
             comparison = key == boundKey ? 0 : (key < boundKey ? -1 : 1)
         } else {
             comparison = Query.compare(sortValue(key, value), bound.value)
+            if comparison == 0, let boundKey = bound.key {
+                comparison = key == boundKey ? 0 : (key < boundKey ? -1 : 1)
+            }
         }
         return comparison == 0 ? bound.isInclusive : (comparison > 0) == (sign > 0)
     }
@@ -103,10 +105,22 @@ public struct Query: Sendable, Equatable {
         }
     }
 
-    fileprivate var limitCount: Int? {
+    var limitCount: Int? {
         switch limit {
         case .first(let count), .last(let count): count
         case nil: nil
+        }
+    }
+}
+
+extension Query.Order {
+    /// What it looks at in a child.
+    func sortValue(_ key: Key, _ value: Value) -> Value {
+        switch self {
+        case .key: .string(key.text)
+        case .value: value.leaf
+        case .priority: value.priority
+        case .child(let path): value.descendant(path.keys).leaf
         }
     }
 }
@@ -118,61 +132,6 @@ extension Value {
         case .double(let value): value
         default: nil
         }
-    }
-}
-
-/// Children in the order of a query.
-public struct QueryWindow: Sendable, Equatable {
-    public typealias Child = ObjectValue.Child
-
-    public var children: [Child]
-
-    public init(_ children: [Child] = []) { self.children = children }
-
-    /// The window as one value; null when empty.
-    public var value: Value {
-        let object = ObjectValue(children.map { ($0.key, $0.value) })
-        return object.isEmpty ? .null : .object(object)
-    }
-}
-
-extension TreeView {
-    /// The children that a query returns.
-    ///
-    /// By key it reads only what it returns; the other orders read all children of the path.
-    ///
-    /// - `sizeMax`: bytes as JSON after which it throws ``ReadError/tooLarge``.
-    /// - `childLimit`: what happens to a child that is too large; none may be larger than the window.
-    public func window(
-        of path: Path, _ query: Query, sizeMax: Int, childLimit: ChildLimit? = nil
-    ) throws -> QueryWindow {
-        let childLimit = childLimit ?? .refuse(sizeMax: sizeMax)
-        var found: [QueryWindow.Child] = []
-        var size = 0
-        func take(_ key: Key, _ value: Value) throws {
-            size += key.text.utf8.count + value.approximateSize
-            guard size <= sizeMax else { throw ReadError.tooLarge }
-            found.append(QueryWindow.Child(key: key, value: value))
-        }
-        guard query.order == .key else {
-            try children(of: path, limit: childLimit) { key, value in
-                if query.admits(key, value) { try take(key, value) }
-                return true
-            }
-            found.sort { query.precedes(($0.key, $0.value), ($1.key, $1.value)) }
-            query.trim(&found)
-            return QueryWindow(found)
-        }
-        var descending = false
-        if case .last = query.limit { descending = true }
-        let bounds = (query.start?.value.string.flatMap { Key($0) }, query.end?.value.string.flatMap { Key($0) })
-        try children(of: path, from: bounds.0, through: bounds.1, descending: descending, limit: childLimit) {
-            key, value in
-            if query.admits(key, value) { try take(key, value) }
-            return found.count < query.limitCount ?? .max
-        }
-        if descending { found.reverse() }
-        return QueryWindow(found)
     }
 }
 

@@ -45,6 +45,12 @@ public struct TimeBucket: Sendable, Hashable {
 
     public func contains(_ hlc: HLC) -> Bool { hlc.ms >> TimeBucket.shifts[level] == index }
 
+    /// Index of the first bucket directly below this one, whether or not anything is in it.
+    public var firstChildIndex: UInt64 {
+        let below = min(level + 1, TimeBucket.levelMax)
+        return index << (TimeBucket.shifts[level] - TimeBucket.shifts[below])
+    }
+
     /// Whether `child` lies directly below this bucket.
     public func isParent(of child: TimeBucket) -> Bool {
         child.level == level + 1

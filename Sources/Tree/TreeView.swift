@@ -1,17 +1,20 @@
 /// Reads JSON values out of live entries: the nearest entry at or above a path, and what lies below laid over it.
 public struct TreeView {
-    private let reader: any EntryReader
+    let reader: any EntryReader
 
     public init(_ reader: any EntryReader) { self.reader = reader }
 
     /// The nearest live entry at or above a path: its stamp, and its value as seen from the path.
-    struct Base {
+    public struct Base: Sendable {
         var stamp: Stamp?
         var value: Value = .null
+
+        /// Children that come from there.
+        public var childCount: Int { value.object?.count ?? 0 }
     }
 
     /// Live stamps increase with depth, so of the entries on the way down the greatest stamp counts.
-    func base(at path: Path) throws -> Base {
+    public func base(at path: Path) throws -> Base {
         var base = Base()
         for depth in stride(from: 1, through: path.depth, by: 1) {
             guard let entry = try reader.entry(at: PathKey(path.prefix(depth))) else { continue }
@@ -37,36 +40,101 @@ public struct TreeView {
         _ base: Base, path: Path, from lower: PathKey, to upper: PathKey, sizeMax: Int
     ) throws -> Value {
         var value = base.value
-        var size = sizeMax < .max ? value.approximateSize : 0
-        guard size <= sizeMax else { throw ReadError.tooLarge }
+        var size = try Size(of: value, max: sizeMax)
         // Entries come parents first; the stack holds those above the current one, the last with the greatest stamp.
         var stack: [(path: Path, stamp: Stamp)] = base.stamp.map { [(path, $0)] } ?? []
+        var priorities: [(keys: ArraySlice<Key>, value: Value)] = []
+        var sums: [Sum] = []
         try reader.scan(from: lower, to: upper, descending: false) { entry in
             while let last = stack.last, !last.path.contains(entry.path) { stack.removeLast() }
             if let last = stack.last, entry.stamp < last.stamp { return true }
             stack.append((entry.path, entry.stamp))
-            guard entry.kind == Entry.set else { return true }
-            size += entry.value.approximateSize
-            guard size <= sizeMax else { throw ReadError.tooLarge }
-            lay(entry, below: path, over: &value)
+            // What this version does not understand shows nothing, and nothing of what it has killed.
+            let laid = entry.kind == Entry.set ? entry.value : .null
+            let relative = entry.path.keys[path.depth...]
+            try size.add(relative, laid)
+            while let sum = sums.last, !relative.starts(with: sum.keys) { sums.removeLast() }
+            if relative.last == .priority {
+                priorities.append((relative.dropLast(), laid))
+            } else if let last = relative.last, last.additionID != nil {
+                let node = relative.dropLast()
+                if sums.last?.keys != node { sums.append(Sum(keys: node, base: value.descendant(node))) }
+                sums[sums.count - 1].additions.append((entry.stamp, laid))
+                value.update(node) { $0.add(laid) }
+            } else if laid.isNull, !sums.isEmpty {
+                remove(relative, entry.stamp, &sums, from: &value)
+            } else {
+                value.overlay(relative, laid)
+            }
             return true
+        }
+        // A priority stands before the children that make its node exist.
+        for (keys, priority) in priorities where !value.descendant(keys).isNull {
+            value.update(keys) { $0.setPriority(priority) }
         }
         return value
     }
 
-    private func lay(_ entry: Entry, below path: Path, over value: inout Value) {
-        let relative = entry.path.keys[path.depth...]
-        guard let last = relative.last, last.isEngine else {
-            value.overlay(relative, entry.value)
-            return
+    /// Bytes of what has been laid over one another, as JSON.
+    private struct Size {
+        private let max: Int
+        private var bytes = 0
+        /// The place of the entry before: keys that lead to the next one as well are there already.
+        private var last: ArraySlice<Key> = []
+
+        init(of base: Value, max: Int) throws {
+            self.max = max
+            if max < .max { try grow(base.isNull ? 2 : base.approximateSize) }
         }
-        guard last.additionID != nil else { return }
-        let target = relative.dropLast()
-        value.overlay(target, value.descendant(target).adding(entry.value))
+
+        /// Additions and tombstones take no room in the value, but time.
+        mutating func add(_ keys: ArraySlice<Key>, _ value: Value) throws {
+            guard max < .max else { return }
+            guard !value.isNull, keys.last?.additionID == nil else { return try grow(1) }
+            let common = zip(last, keys).prefix { $0 == $1 }.count
+            last = keys
+            try grow(keys.dropFirst(common).reduce(value.approximateSize) { $0 + Value.memberSize($1) + 2 })
+        }
+
+        private mutating func grow(_ count: Int) throws {
+            bytes += count
+            guard bytes <= max else { throw ReadError.tooLarge }
+        }
+    }
+
+    /// A number and what was added to it.
+    private struct Sum {
+        let keys: ArraySlice<Key>
+        var base: Value
+        var additions: [(stamp: Stamp, number: Value)] = []
+
+        var value: Value { additions.reduce(base) { $0.adding($1.number) } }
+    }
+
+    /// Lays a tombstone below sums. It removes a scalar above it, so of a sum remains what was added later.
+    private func remove(_ keys: ArraySlice<Key>, _ stamp: Stamp, _ sums: inout [Sum], from value: inout Value) {
+        for index in sums.indices {
+            sums[index].base = .null
+            sums[index].additions.removeAll { $0.stamp < stamp }
+        }
+        value.overlay(keys, .null)
+        for sum in sums where value.descendant(sum.keys).isNull {
+            let rest = sum.value
+            if !rest.isNull { value.overlay(sum.keys, rest) }
+        }
+    }
+
+    /// The priority of a node; null where it has none. Costs two look-ups, however much stands at the path.
+    public func priority(at path: Path) throws -> Value {
+        guard let place = path.appending(.priority), let entry = try reader.entry(at: PathKey(place)) else {
+            return .null
+        }
+        if let stamp = try base(at: path).stamp, entry.stamp < stamp { return .null }
+        return entry.kind == Entry.set ? entry.value : .null
     }
 
     /// Whether and what stands at a child, given the base of its parent.
-    private func child(_ key: Key, of path: Path, base: Base, sizeMax: Int) throws -> Value {
+    func child(_ key: Key, of path: Path, base: Base, sizeMax: Int) throws -> Value {
         guard let childPath = path.appending(key) else { return .null }
         let below = Base(stamp: base.stamp, value: base.value[key])
         // The entry at the child itself is part of the scan, so the base is laid at the parent's depth.
@@ -84,7 +152,7 @@ public struct TreeView {
     }
 
     /// Bytes looked at to tell whether there is anything; what is larger surely is something.
-    private static let glanceMax = 64 * 1024
+    static let glanceMax = 64 * 1024
 
     /// Whether there is no value at a path. Costs the same however much stands there.
     public func isAbsent(at path: Path) throws -> Bool {
@@ -113,103 +181,21 @@ public struct TreeView {
         let object = ObjectValue(pairs)
         return object.isEmpty ? .null : .object(object)
     }
-
-    /// Keys of the children that have an entry or an inherited value below this path; some may hold nothing any more.
-    /// A seek for each child, whatever stands below it.
-    public func childKeys(of path: Path, limit: Int = .max) throws -> [Key] {
-        var keys = Set((try base(at: path).value.object?.children ?? []).map(\.key))
-        var lower = PathKey(path).firstChild
-        let end = PathKey(path).subtreeEnd
-        while keys.count < limit, let key = try nextKey(in: lower, end, depth: path.depth, descending: false),
-            let child = path.appending(key)
-        {
-            keys.insert(key)
-            lower = PathKey(child).subtreeEnd
-        }
-        return keys.sorted()
-    }
-
-    /// Visits children in key order or backwards, with their values, until the body returns false. Reads only what it
-    /// visits: a seek and a scan for each child.
-    ///
-    /// - `lower`: first key that may be visited.
-    /// - `upper`: last key that may be visited.
-    /// - `limit`: what happens to a child that is too large.
-    public func children(
-        of path: Path, from lower: Key? = nil, through upper: Key? = nil, descending: Bool = false,
-        limit: ChildLimit = .none, _ body: (Key, Value) throws -> Bool
-    ) throws {
-        let base = try base(at: path)
-        let parent = PathKey(path)
-        var first = parent.firstChild
-        var end = parent.subtreeEnd
-        if let lower, let lowerPath = path.appending(lower) { first = PathKey(lowerPath) }
-        if let upper, let upperPath = path.appending(upper) { end = PathKey(upperPath).subtreeEnd }
-        var inherited = (base.value.object?.children ?? []).map(\.key).filter { key in
-            (lower.map { !(key < $0) } ?? true) && (upper.map { !($0 < key) } ?? true)
-        }
-        if !descending { inherited.reverse() }  // the next one is always last
-        while true {
-            let stored = try nextKey(in: first, end, depth: path.depth, descending: descending)
-            let candidate: Key
-            switch (stored, inherited.last) {
-            case (nil, nil): return
-            case (let key?, nil), (nil, let key?): candidate = key
-            case (let a?, let b?): candidate = descending ? max(a, b) : min(a, b)
-            }
-            if inherited.last == candidate { inherited.removeLast() }
-            guard let candidatePath = path.appending(candidate) else { return }
-            if descending { end = PathKey(candidatePath) } else { first = PathKey(candidatePath).subtreeEnd }
-            let value = try limited(candidate, of: path, base: base, limit)
-            if !value.isNull, try !body(candidate, value) { return }
-        }
-    }
-
-    private func limited(_ key: Key, of path: Path, base: Base, _ limit: ChildLimit) throws -> Value {
-        switch limit {
-        case .none: return try child(key, of: path, base: base, sizeMax: .max)
-        case .refuse(let sizeMax): return try child(key, of: path, base: base, sizeMax: sizeMax)
-        case .abridge(let sizeMax):
-            do {
-                let value = try child(key, of: path, base: base, sizeMax: sizeMax)
-                if value.approximateSize <= sizeMax { return value }
-            } catch ReadError.tooLarge {}
-            return try abridged(key, of: path, sizeMax: sizeMax)
-        }
-    }
-
-    /// One child as ``children(of:from:through:descending:limit:_:)`` gives it.
-    func child(_ key: Key, of path: Path, limit: ChildLimit) throws -> Value {
-        try limited(key, of: path, base: base(at: path), limit)
-    }
-
-    private func nextKey(in lower: PathKey, _ upper: PathKey, depth: Int, descending: Bool) throws -> Key? {
-        var found: Key?
-        try reader.scan(from: lower, to: upper, descending: descending) { entry in
-            guard entry.path.depth > depth else { return true }
-            found = entry.path.keys[depth]
-            return false
-        }
-        return found
-    }
-}
-
-/// How much of a child is read. Others decide how large a child becomes, so a reader of many has to decide what one may
-/// cost.
-public enum ChildLimit: Sendable, Equatable {
-    case none
-    /// A larger one throws ``ReadError/tooLarge``.
-    case refuse(sizeMax: Int)
-    /// Of a larger one only those of its children are read that fit.
-    case abridge(sizeMax: Int)
 }
 
 /// Why a read was refused.
 public enum ReadError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The value is larger than the caller takes; a query reads a window of it.
     case tooLarge
+    /// The path has so many children that their order is still being made; it can be asked for again soon.
+    case notOrderedYet
 
-    public var description: String { "the value is too large to be read at once; query a window of it" }
+    public var description: String {
+        switch self {
+        case .tooLarge: "the value is too large to be read at once; query a window of it"
+        case .notOrderedYet: "the children are still being put in order; ask again in a moment"
+        }
+    }
 }
 
 extension Value {
@@ -218,22 +204,29 @@ extension Value {
         switch self {
         case .string(let string): Value.quotedSize(string)
         case .object(let object):
-            object.children.reduce(2) { $0 + Value.quotedSize($1.key.text) + 2 + $1.value.approximateSize }
+            object.children.reduce(2) { $0 + Value.memberSize($1.key) + $1.value.approximateSize }
         case .null, .bool: 5
         case .integer: 17
         case .double: 24
         }
     }
 
+    /// Bytes of a key with what stands around it in an object.
+    fileprivate static func memberSize(_ key: Key) -> Int { quotedSize(key.text) + 2 }
+
     /// Control characters grow to six bytes as JSON: somebody else's string must not become larger than it looks.
     private static func quotedSize(_ text: String) -> Int {
-        text.utf8.reduce(2) { size, byte in
-            size + (byte < 0x20 ? 6 : byte == 0x22 || byte == 0x5C ? 2 : 1)
+        let utf8 = text.utf8.span
+        var size = 2 + utf8.count
+        for index in utf8.indices {
+            let byte = utf8[index]
+            if byte < 0x20 { size += 5 } else if byte == 0x22 || byte == 0x5C { size += 1 }
         }
+        return size
     }
 
     /// The value after a concurrent addition: what is no number counts as 0.
-    func adding(_ other: Value) -> Value {
+    public func adding(_ other: Value) -> Value {
         switch (self, other) {
         case (.integer(let a), .integer(let b)):
             let (sum, overflow) = a.addingReportingOverflow(b)

@@ -5,9 +5,9 @@ public enum UID {
     /// Characters of a uid.
     public static let length = 43
 
-    public static func text(_ author: Bytes32) -> String {
-        String(decoding: Alphabet.encode(author.bytes, bitCount: 256), as: UTF8.self)
-    }
+    public static func text(_ author: Bytes32) -> String { String(decoding: bytes(author), as: UTF8.self) }
+
+    static func bytes(_ author: Bytes32) -> [UInt8] { Alphabet.encode(author.bytes, bitCount: 256) }
 
     /// The key that `text` stands for, or nil if it is no uid (wrong length, foreign character, padding bits not zero).
     public static func parse(_ text: String) -> Bytes32? {

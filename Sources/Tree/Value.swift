@@ -38,13 +38,15 @@ public enum Value: Sendable, Hashable {
         return nil
     }
 
+    /// The string of a node, with or without priority.
     public var string: String? {
-        if case .string(let string) = self { return string }
+        if case .string(let string) = leaf { return string }
         return nil
     }
 
+    /// The whole number of a node, with or without priority.
     public var integer: Int64? {
-        if case .integer(let integer) = self { return integer }
+        if case .integer(let integer) = leaf { return integer }
         return nil
     }
 
@@ -65,16 +67,17 @@ public enum Value: Sendable, Hashable {
     ///
     /// A value laid below a scalar replaces the scalar by an object; null laid below a scalar removes it. What becomes
     /// empty disappears.
-    public mutating func overlay(_ keys: ArraySlice<Key>, _ value: Value) {
-        guard let key = keys.first else {
-            self = value
-            return
-        }
+    public mutating func overlay(_ keys: ArraySlice<Key>, _ value: Value) { update(keys) { $0 = value } }
+
+    /// Changes the value at a relative path in place, with the same consequences above it.
+    mutating func update(_ keys: ArraySlice<Key>, _ change: (inout Value) -> Void) {
+        guard let key = keys.first else { return change(&self) }
         var object: ObjectValue
         if case .object(let existing) = self { object = existing } else { object = ObjectValue() }
         self = .null
-        object.update(key) { $0.overlay(keys.dropFirst(), value) }
-        if !object.isEmpty { self = .object(object) }
+        object.update(key) { $0.update(keys.dropFirst(), change) }
+        object[.value] = .null
+        if object.hasChildren { self = .object(object) }
     }
 
     public static func == (a: Value, b: Value) -> Bool {
@@ -140,7 +143,12 @@ public struct ObjectValue: Sendable, Hashable {
         return indices
     }
 
+    /// Children that must be in order, different, and neither null nor empty.
+    init(sorted children: [Child]) { self.children = children }
+
     public var isEmpty: Bool { children.isEmpty }
+    /// Whether there is a child beside the engine's own keys.
+    var hasChildren: Bool { children.contains { !$0.key.isEngine } }
     public var count: Int { children.count }
 
     /// Index of the first child whose key is not before `key`. Appending in order costs one comparison.

@@ -24,7 +24,8 @@ extension PeerMessage {
     }
 }
 
-private struct MessageReader {
+/// Reads the fields of a message.
+struct MessageReader {
     var cbor: CBORReader
     /// Entries that may still follow: a repeated path is a byte on the wire and a kilobyte in memory.
     var leavesLeft = Bundle.countMax
@@ -34,20 +35,28 @@ private struct MessageReader {
     mutating func message(_ tag: UInt64) throws -> PeerMessage? {
         switch tag {
         case Tag.hello: return .hello(try vitals(), peers: try nodes())
-        case Tag.compare: return .compare(try bucket(), try childDigests())
-        case Tag.differ: return .differ(try bucket(), try differences())
-        case Tag.list:
+        case Tag.compare:
             let bucket = try bucket()
-            if try cbor.peekType() == .null {
-                try cbor.null()
-                return .list(bucket, after: nil)
-            }
-            let after = try references()
-            guard after.count == 1 else { throw WireError.malformed }
-            return .list(bucket, after: after[0])
-        case Tag.ids: return .ids(try bucket(), try references(), more: try cbor.bool())
+            return .compare(bucket, try childDigests(bucket))
+        case Tag.differ:
+            let bucket = try bucket()
+            var left = PeerMessage.summariesMax
+            return .differ(bucket, try cbor.summaries(below: bucket, left: &left))
+        case Tag.sift:
+            let range = ReferenceRange(after: try reference(), through: try reference())
+            return .sift(
+                Sift(
+                    range: range, salt: try cbor.salt(), bytesMax: try cbor.count(max: PeerMessage.siftBytesMax),
+                    known: try cbor.fingerprints()))
+        case Tag.sifted: return .sifted(through: try reference(), reached: try reference())
+        case Tag.tail:
+            return .tail(
+                Tail(
+                    path: try cbor.path(), count: try cbor.count(max: PeerMessage.tailMax), salt: try cbor.unsigned(),
+                    known: try cbor.fingerprints()))
         case Tag.want: return .want(try references())
-        case Tag.bundles: return .bundles(try list(max: PeerMessage.bundlesMax) { try $0.bundle() })
+        case Tag.bundles: return .bundles(try bundles())
+        case Tag.rebundle: return .rebundle(try bundleSeal())
         case Tag.gone: return .gone(try references())
         case Tag.have: return .have(try references())
         case Tag.soft: return .soft(try list(max: PeerMessage.peersMax) { try $0.soft() })
@@ -55,15 +64,37 @@ private struct MessageReader {
         case Tag.ping: return .ping(try vitals())
         case Tag.pong: return .pong(try vitals())
         case Tag.verify: return .verify(nonce: try nonce())
-        case Tag.verified:
-            return .verified(nonce: try nonce(), answer: try nonce(), count: try count(), sum: try bytes32())
+        case Tag.verified: return .verified(nonce: try nonce(), answer: try nonce())
+        case Tag.keyed: return .keyed(key: try bytes32(), try bucket())
+        case Tag.keyedSums:
+            let (key, bucket) = (try bytes32(), try bucket())
+            var left = PeerMessage.summariesMax
+            return .keyedSums(key: key, bucket, try cbor.summaries(below: bucket, left: &left))
         case Tag.notice: return .notice(try text(PeerMessage.textMax))
         case Tag.goodbye: return .goodbye(try text(PeerMessage.textMax))
-        default: return nil
+        default: return try overlayMessage(tag)
         }
     }
 
-    private mutating func list<Item>(max: Int, _ item: (inout MessageReader) throws -> Item) throws -> [Item] {
+    private mutating func overlayMessage(_ tag: UInt64) throws -> PeerMessage? {
+        switch tag {
+        case Tag.neighbour:
+            guard let priority = NeighbourPriority(rawValue: try cbor.unsigned()) else { throw WireError.malformed }
+            return .neighbour(priority, soft: try count())
+        case Tag.disconnect: return .disconnect
+        case Tag.forwardJoin: return .forwardJoin(try address(), hops: try cbor.count(max: PeerMessage.hopsMax))
+        case Tag.shuffle:
+            return .shuffle(
+                origin: try bytes32(), hops: try cbor.count(max: PeerMessage.hopsMax),
+                try list(max: PeerMessage.shuffleMax) { try $0.address() })
+        case Tag.graft: return .graft(soft: try names())
+        case Tag.prune: return .prune
+        case Tag.haveSoft: return .haveSoft(try names())
+        default: return try workspaceMessage(tag)
+        }
+    }
+
+    mutating func list<Item>(max: Int, _ item: (inout MessageReader) throws -> Item) throws -> [Item] {
         let count = try cbor.array()
         guard count <= max else { throw WireError.tooMany }
         var items: [Item] = []
@@ -79,7 +110,7 @@ private struct MessageReader {
 
     private mutating func count() throws -> Int { try cbor.count(max: 1 << 40) }
 
-    private mutating func bytes32() throws -> Bytes32 {
+    mutating func bytes32() throws -> Bytes32 {
         guard let bytes = Bytes32(try cbor.byteString()) else { throw WireError.malformed }
         return bytes
     }
@@ -95,7 +126,7 @@ private struct MessageReader {
         return hlc
     }
 
-    private mutating func signature() throws -> Signature {
+    mutating func signature() throws -> Signature {
         guard let signature = Signature(try cbor.byteString()) else { throw WireError.malformed }
         return signature
     }
@@ -119,29 +150,20 @@ private struct MessageReader {
         return bucket
     }
 
-    private mutating func childDigests() throws -> [ChildDigest] {
+    private mutating func childDigests(_ bucket: TimeBucket) throws -> [ChildDigest] {
         // A bucket has at most 65,536 children, in the root; a message of 4 MiB bounds them too.
         try list(max: 1 << 16) { reader in
             try reader.cbor.array(of: 3)
-            return ChildDigest(index: try reader.cbor.unsigned(), digest: try reader.digest())
+            let (index, overflows) = bucket.firstChildIndex.addingReportingOverflow(try reader.cbor.unsigned())
+            guard !overflows else { throw WireError.malformed }
+            return ChildDigest(index: index, digest: try reader.digest())
         }
     }
 
-    private mutating func differences() throws -> [ChildDifference] {
-        var left = PeerMessage.referencesMax
-        return try list(max: 1 << 16) { reader in
-            try reader.cbor.array(of: 3)
-            let index = try reader.cbor.unsigned()
-            let count = try reader.count()
-            guard try reader.cbor.peekType() != .null else {
-                try reader.cbor.null()
-                return ChildDifference(index: index, count: count, references: nil)
-            }
-            let references = try reader.references()
-            guard references.count <= left else { throw WireError.tooMany }
-            left -= references.count
-            return ChildDifference(index: index, count: count, references: references)
-        }
+    private mutating func reference() throws -> EntryReference {
+        let list = try references()
+        guard list.count == 1 else { throw WireError.malformed }
+        return list[0]
     }
 
     private mutating func references() throws -> [EntryReference] {
@@ -160,55 +182,43 @@ private struct MessageReader {
         return list
     }
 
+    private mutating func names() throws -> [UInt64] {
+        let packed = try cbor.byteString()
+        guard packed.count % 8 == 0 else { throw WireError.malformed }
+        guard packed.count / 8 <= PeerMessage.softNamesMax else { throw WireError.tooMany }
+        var names: [UInt64] = []
+        var word: UInt64 = 0
+        for (index, byte) in packed.enumerated() {
+            word = word << 8 | UInt64(byte)
+            if index % 8 == 7 { names.append(word) }
+        }
+        return names
+    }
+
+    private mutating func address() throws -> PeerAddress {
+        try cbor.array(of: 2)
+        return PeerAddress(node: try bytes32(), address: try text(100))
+    }
+
     private mutating func addresses() throws -> [PeerAddress] {
-        try list(max: PeerMessage.peersMax) { reader in
-            try reader.cbor.array(of: 2)
-            return PeerAddress(node: try reader.bytes32(), address: try reader.text(100))
-        }
+        try list(max: PeerMessage.peersMax) { try $0.address() }
     }
 
-    private mutating func bundle() throws -> Bundle {
-        try cbor.array(of: 5)
+    private mutating func bundleSeal() throws -> BundleSeal {
         let author = try bytes32()
-        let count = try cbor.count(max: Bundle.countMax)
-        let signature = try signature()
-        var packed = try cbor.byteString()
-        guard packed.count % 32 == 0, packed.count / 32 <= Bundle.countMax else { throw WireError.malformed }
-        var omitted: [Bytes32] = []
-        while let hash = Bytes32(packed.prefix(32)) {
-            omitted.append(hash)
-            packed = packed.dropFirst(32)
-        }
-        var previous: [Key] = []
-        let leaves = try list(max: leavesLeft) { try $0.leaf(author, &previous) }
-        leavesLeft -= leaves.count
-        return Bundle(author: author, count: count, signature: signature, leaves: leaves, omitted: omitted)
-    }
-
-    private mutating func leaf(_ author: Bytes32, _ previous: inout [Key]) throws -> Bundle.Leaf {
-        try cbor.array(of: 6)
-        let index = try cbor.count(max: Bundle.countMax - 1)
-        let kind = try cbor.unsigned()
-        let shared = try cbor.count(max: previous.count)
-        let rest = try cbor.array()
-        guard shared + rest <= Path.depthMax else { throw WireError.malformed }
-        var keys = Array(previous.prefix(shared))
-        for _ in 0..<rest {
-            guard let key = Key(stored: try cbor.text()) else { throw WireError.malformed }
-            keys.append(key)
-        }
-        guard let path = Path(keys) else { throw WireError.malformed }
-        previous = keys
-        let hlc = try hlc()
-        let value = try value(max: Entry.sizeMax)
-        return Bundle.Leaf(
-            index: index, entry: try Entry(path: path, hlc: hlc, author: author, value: value, kind: kind))
+        let first = Stamp(hlc: try hlc(), author: author, id: try bytes32())
+        let last = Stamp(hlc: try hlc(), author: author, id: try bytes32())
+        return BundleSeal(
+            first: first, last: last, count: try cbor.count(max: Bundle.countMax), root: try bytes32(),
+            signature: try signature())
     }
 
     /// A value whose bytes are counted before anything is made of them.
-    private mutating func value(max: Int) throws -> Value {
-        var ahead = cbor
-        guard try ahead.skip().count <= max else { throw WireError.tooMany }
+    mutating func value(max: Int) throws -> Value {
+        if cbor.remainingCount > max {
+            var ahead = cbor
+            guard try ahead.skip().count <= max else { throw WireError.tooMany }
+        }
         return try Value(from: &cbor)
     }
 

@@ -1,13 +1,13 @@
 internal import CBOR
 internal import Seal
-public import Tree
+internal import Tree
 
 enum Tag {
     static let hello: UInt64 = 1
     static let compare: UInt64 = 2
     static let differ: UInt64 = 3
-    static let list: UInt64 = 4
-    static let ids: UInt64 = 5
+    static let sift: UInt64 = 4
+    static let sifted: UInt64 = 5
     static let want: UInt64 = 6
     static let bundles: UInt64 = 7
     static let gone: UInt64 = 8
@@ -20,11 +20,26 @@ enum Tag {
     static let verified: UInt64 = 15
     static let notice: UInt64 = 16
     static let goodbye: UInt64 = 17
+    static let rebundle: UInt64 = 30
+    static let tail: UInt64 = 18
+    static let keyed: UInt64 = 19
+    static let keyedSums: UInt64 = 20
+    static let neighbour: UInt64 = 23
+    static let disconnect: UInt64 = 24
+    static let forwardJoin: UInt64 = 25
+    static let shuffle: UInt64 = 26
+    static let graft: UInt64 = 27
+    static let prune: UInt64 = 28
+    static let haveSoft: UInt64 = 29
+    static let epoch: UInt64 = 40
+    static let outdated: UInt64 = 41
 
     /// Fields after the tag; a message with more or fewer is none of this version.
     static let fieldCounts: [UInt64: Int] = [
-        hello: 2, compare: 2, differ: 2, list: 2, ids: 3, want: 1, bundles: 1, gone: 1, have: 1, soft: 1, peers: 2,
-        ping: 1, pong: 1, verify: 1, verified: 4, notice: 1, goodbye: 1,
+        hello: 2, compare: 2, differ: 2, sift: 5, sifted: 2, want: 1, bundles: 1, gone: 1, have: 1, soft: 1, peers: 2,
+        ping: 1, pong: 1, verify: 1, verified: 2, notice: 1, goodbye: 1, tail: 4, rebundle: 8, neighbour: 2,
+        disconnect: 0, forwardJoin: 2, shuffle: 3, graft: 1, prune: 0, haveSoft: 1, keyed: 2, keyedSums: 3,
+        epoch: 4, outdated: 0,
     ]
 }
 
@@ -43,29 +58,39 @@ extension PeerMessage {
             writer.array(children.count)
             for child in children {
                 writer.array(3)
-                writer.unsigned(child.index)
+                writer.unsigned(child.index &- bucket.firstChildIndex)
                 writer.digest(child.digest)
             }
-        case .differ(let bucket, let children):
+        case .differ(let bucket, let summaries):
             writer.begin(Tag.differ, 2)
             writer.bucket(bucket)
-            writer.differences(children)
-        case .list(let bucket, let after):
-            writer.begin(Tag.list, 2)
-            writer.bucket(bucket)
-            if let after { writer.references([after]) } else { writer.null() }
-        case .ids(let bucket, let references, let more):
-            writer.begin(Tag.ids, 3)
-            writer.bucket(bucket)
-            writer.references(references)
-            writer.bool(more)
+            writer.summaries(summaries, below: bucket)
+        case .sift(let sift):
+            writer.begin(Tag.sift, 5)
+            writer.references([sift.range.after])
+            writer.references([sift.range.through])
+            writer.salt(sift.salt)
+            writer.unsigned(UInt64(clamping: sift.bytesMax))
+            writer.fingerprints(sift.known)
+        case .sifted(let through, let reached):
+            writer.begin(Tag.sifted, 2)
+            writer.references([through])
+            writer.references([reached])
+        case .tail(let tail):
+            writer.begin(Tag.tail, 4)
+            writer.path(tail.path)
+            writer.unsigned(UInt64(clamping: tail.count))
+            writer.unsigned(tail.salt)
+            writer.fingerprints(tail.known)
         case .want(let references): writer.referencesMessage(Tag.want, references)
         case .gone(let references): writer.referencesMessage(Tag.gone, references)
         case .have(let references): writer.referencesMessage(Tag.have, references)
         case .bundles(let bundles):
             writer.begin(Tag.bundles, 1)
-            writer.array(bundles.count)
-            for bundle in bundles { writer.bundle(bundle) }
+            writer.bundles(bundles)
+        case .rebundle(let seal):
+            writer.begin(Tag.rebundle, 8)
+            writer.bundleSeal(seal)
         case .soft(let records):
             writer.begin(Tag.soft, 1)
             writer.array(records.count)
@@ -73,12 +98,7 @@ extension PeerMessage {
         case .peers(let connected, let addresses):
             writer.begin(Tag.peers, 2)
             writer.nodes(connected)
-            writer.array(addresses.count)
-            for address in addresses {
-                writer.array(2)
-                writer.byteString(address.node.bytes)
-                writer.text(address.address)
-            }
+            writer.addresses(addresses)
         case .ping(let vitals):
             writer.begin(Tag.ping, 1)
             writer.vitals(vitals)
@@ -88,20 +108,56 @@ extension PeerMessage {
         case .verify(let nonce):
             writer.begin(Tag.verify, 1)
             writer.byteString(nonce)
-        case .verified(let nonce, let answer, let count, let sum):
-            writer.begin(Tag.verified, 4)
+        case .verified(let nonce, let answer):
+            writer.begin(Tag.verified, 2)
             writer.byteString(nonce)
             writer.byteString(answer)
-            writer.unsigned(UInt64(clamping: count))
-            writer.byteString(sum.bytes)
+        case .keyed(let key, let bucket):
+            writer.begin(Tag.keyed, 2)
+            writer.byteString(key.bytes)
+            writer.bucket(bucket)
+        case .keyedSums(let key, let bucket, let summaries):
+            writer.begin(Tag.keyedSums, 3)
+            writer.byteString(key.bytes)
+            writer.bucket(bucket)
+            writer.summaries(summaries, below: bucket)
         case .notice(let text):
             writer.begin(Tag.notice, 1)
             writer.text(text)
         case .goodbye(let text):
             writer.begin(Tag.goodbye, 1)
             writer.text(text)
+        case .neighbour, .disconnect, .forwardJoin, .shuffle, .graft, .prune, .haveSoft: encodeOverlay(to: &writer)
+        case .epoch, .outdated: encodeWorkspace(to: &writer)
         }
         return writer.bytes
+    }
+
+    private func encodeOverlay(to writer: inout CBORWriter) {
+        switch self {
+        case .neighbour(let priority, let soft):
+            writer.begin(Tag.neighbour, 2)
+            writer.unsigned(priority.rawValue)
+            writer.unsigned(UInt64(clamping: soft))
+        case .disconnect: writer.begin(Tag.disconnect, 0)
+        case .forwardJoin(let newcomer, let hops):
+            writer.begin(Tag.forwardJoin, 2)
+            writer.address(newcomer)
+            writer.unsigned(UInt64(clamping: hops))
+        case .shuffle(let origin, let hops, let list):
+            writer.begin(Tag.shuffle, 3)
+            writer.byteString(origin.bytes)
+            writer.unsigned(UInt64(clamping: hops))
+            writer.addresses(list)
+        case .graft(let names):
+            writer.begin(Tag.graft, 1)
+            writer.names(names)
+        case .prune: writer.begin(Tag.prune, 0)
+        case .haveSoft(let names):
+            writer.begin(Tag.haveSoft, 1)
+            writer.names(names)
+        default: return
+        }
     }
 }
 
@@ -129,20 +185,30 @@ extension CBORWriter {
         for node in nodes { byteString(node.bytes) }
     }
 
+    fileprivate mutating func address(_ address: PeerAddress) {
+        array(2)
+        byteString(address.node.bytes)
+        text(address.address)
+    }
+
+    fileprivate mutating func addresses(_ list: [PeerAddress]) {
+        array(list.count)
+        for item in list { address(item) }
+    }
+
+    /// 8 bytes each, packed.
+    fileprivate mutating func names(_ list: [UInt64]) {
+        byteString(list.flatMap { CBORWriter.bytes($0) })
+    }
+
+    private static func bytes(_ word: UInt64) -> [UInt8] {
+        stride(from: UInt64(56), through: 0, by: -8).map { UInt8(truncatingIfNeeded: word >> $0) }
+    }
+
     fileprivate mutating func bucket(_ bucket: TimeBucket) {
         array(2)
         unsigned(UInt64(clamping: bucket.level))
         unsigned(bucket.index)
-    }
-
-    fileprivate mutating func differences(_ children: [ChildDifference]) {
-        array(children.count)
-        for child in children {
-            array(3)
-            unsigned(child.index)
-            unsigned(UInt64(clamping: child.count))
-            if let found = child.references { references(found) } else { null() }
-        }
     }
 
     fileprivate mutating func referencesMessage(_ tag: UInt64, _ list: [EntryReference]) {
@@ -164,30 +230,15 @@ extension CBORWriter {
         byteString(packed)
     }
 
-    /// The author stands once, and each entry's path names only what differs from the path before it.
-    fileprivate mutating func bundle(_ bundle: Bundle) {
-        array(5)
-        byteString(bundle.author.bytes)
-        unsigned(UInt64(clamping: bundle.count))
-        byteString(bundle.signature.bytes)
-        var hashes: [UInt8] = []
-        for hash in bundle.omitted { hash.append(to: &hashes) }
-        byteString(hashes)
-        array(bundle.leaves.count)
-        var previous: [Key] = []
-        for leaf in bundle.leaves {
-            let keys = leaf.entry.path.keys
-            let shared = zip(previous, keys).prefix { $0 == $1 }.count
-            array(6)
-            unsigned(UInt64(clamping: leaf.index))
-            unsigned(leaf.entry.kind)
-            unsigned(UInt64(shared))
-            array(keys.count - shared)
-            for key in keys[shared...] { text(key.text) }
-            unsigned(leaf.entry.hlc.rawValue)
-            leaf.entry.value.encode(to: &self)
-            previous = keys
+    fileprivate mutating func bundleSeal(_ seal: BundleSeal) {
+        byteString(seal.author.bytes)
+        for stamp in [seal.first, seal.last] {
+            unsigned(stamp.hlc.rawValue)
+            byteString(stamp.id.bytes)
         }
+        unsigned(UInt64(clamping: seal.count))
+        byteString(seal.root.bytes)
+        byteString(seal.signature.bytes)
     }
 
     fileprivate mutating func soft(_ record: SoftRecord) {
@@ -201,14 +252,4 @@ extension CBORWriter {
         record.value.encode(to: &self)
         byteString(record.signature.bytes)
     }
-}
-
-extension Bundle {
-    /// Bytes the bundle takes in a message, roughly: enough to fill messages to their bound.
-    public var approximateWireSize: Int {
-        leaves.reduce(120 + omitted.count * 32) { $0 + Bundle.approximateWireSize($1.entry) }
-    }
-
-    /// The part that one entry takes.
-    public static func approximateWireSize(_ entry: Entry) -> Int { entry.encoded.count + 16 }
 }

@@ -8,16 +8,22 @@ public enum PeerMessage: Sendable, Equatable {
     case hello(Vitals, peers: [Bytes32])
     /// Asks which children of a bucket differ from the asker's, whose digests are given.
     case compare(TimeBucket, [ChildDigest])
-    /// Answers `compare`: the children that differ and are not empty here.
-    case differ(TimeBucket, [ChildDifference])
-    /// Asks for the references in a bucket, from `after` on.
-    case list(TimeBucket, after: EntryReference?)
-    /// Answers `list`; `more` means that the list goes on after its last reference.
-    case ids(TimeBucket, [EntryReference], more: Bool)
+    /// Answers `compare`: the children that differ and are not empty here, with what is below them as far as it is
+    /// worth a guess.
+    case differ(TimeBucket, [BucketSummary])
+    /// Asks for the entries of a range that the asker does not have.
+    case sift(Sift)
+    /// Ends the answer to the `sift` whose range ends with `through`: all of it has been sent down to `reached`, which
+    /// with everything before it is still to be asked for; all there is where `reached` is where the range begins.
+    case sifted(through: EntryReference, reached: EntryReference)
+    /// Asks for the last messages of a channel before anything else.
+    case tail(Tail)
     /// Asks for entries. Every one is answered, in `bundles` or in `gone`.
     case want([EntryReference])
     /// Signed entries: asked for, or pushed by their author or his neighbours.
     case bundles([Bundle])
+    /// An author has signed together what he had signed singly: whoever holds exactly these entries adopts it.
+    case rebundle(BundleSeal)
     /// Entries asked for that are not here (any more).
     case gone([EntryReference])
     /// Offers entries that have just arrived.
@@ -27,17 +33,47 @@ public enum PeerMessage: Sendable, Equatable {
     case peers(connected: [Bytes32], addresses: [PeerAddress])
     case ping(Vitals)
     case pong(Vitals)
-    /// Asks for the keyed sum of all ids under both sides' nonces.
+    /// Begins a comparison by keyed sums, with the asker's nonce.
     case verify(nonce: [UInt8])
-    /// Answers `verify` with the answerer's own nonce.
-    case verified(nonce: [UInt8], answer: [UInt8], count: Int, sum: Bytes32)
+    /// Answers `verify` with the answerer's own nonce. Both together are the key.
+    case verified(nonce: [UInt8], answer: [UInt8])
+    /// Asks for the keyed sums of the children of a bucket.
+    case keyed(key: Bytes32, TimeBucket)
+    /// Answers `keyed`.
+    case keyedSums(key: Bytes32, TimeBucket, [BucketSummary])
     /// A refusal, for the other side's status.
     case notice(String)
     /// The end of the link, said on purpose: a cut is told from an end.
     case goodbye(String)
+    /// How much the sender wants this link, and of how many nodes it has soft state.
+    case neighbour(NeighbourPriority, soft: Int)
+    /// The sender has links enough; this one ends, and nothing is wrong with it.
+    case disconnect
+    /// A newcomer's address on a random walk; so many hops are left.
+    case forwardJoin(PeerAddress, hops: Int)
+    /// Part of the views of `origin` on a random walk; with no hops left, the answer on its way back.
+    case shuffle(origin: Bytes32, hops: Int, [PeerAddress])
+    /// Push to the sender from now on, and these records of soft state at once. What it lacks of entries it wants.
+    case graft(soft: [UInt64])
+    /// Only announce to the sender from now on: it has what came from elsewhere.
+    case prune
+    /// Offers records of soft state; see ``SoftRecord/name``.
+    case haveSoft([UInt64])
+    /// The network key of a new epoch, sealed to each member.
+    case epoch(EpochRecord)
+    /// The key of this link is an earlier epoch's, and there is no newer one for whoever uses it.
+    case outdated
 
     /// References in one message; 64 KiB of them.
     public static let referencesMax = 4096
+    /// Buckets of which one `differ` speaks.
+    public static let summariesMax = 4096
+    /// Fingerprints in one message.
+    public static let fingerprintsMax = 16_384
+    /// Bytes that one `sift` may ask for.
+    public static let siftBytesMax = 1 << 20
+    /// Messages of a channel that one `tail` may ask for.
+    public static let tailMax = 1000
     /// Bytes of bundles in one message, unless a single entry is larger.
     public static let bundleBytesMax = 64 * 1024
     /// Bundles in one message: as many of one small entry as fit into its bytes. Each is a signature to verify.
@@ -47,10 +83,26 @@ public enum PeerMessage: Sendable, Equatable {
     public static let pushBytesMax = 3 << 20
     /// Connected peers and addresses named in one message.
     public static let peersMax = 512
+    /// Addresses in one shuffle, the hops of a walk, and records of soft state named in one message.
+    public static let shuffleMax = 16
+    public static let hopsMax = 16
+    public static let softNamesMax = 1024
     /// Bytes of a notice or a reason.
     public static let textMax = 200
     /// Bytes of a nonce of `verify`.
     public static let nonceBytes = 16
+}
+
+/// How much a node wants a link.
+public enum NeighbourPriority: UInt64, Sendable, Equatable {
+    /// It links to everybody.
+    case everybody = 0
+    /// It can do without, so who has links enough refuses.
+    case low = 1
+    /// It has no other link, or seeks somebody new: who has links enough lets another go.
+    case high = 2
+    /// It is new: its address is to be passed on.
+    case join = 3
 }
 
 /// How a node is doing, in every HELLO, PING and PONG.
@@ -95,20 +147,6 @@ public struct ChildDigest: Sendable, Hashable {
     }
 }
 
-public struct ChildDifference: Sendable, Hashable {
-    public let index: UInt64
-    /// Entries the answerer has there.
-    public let count: Int
-    /// All of them, where they are few; nil otherwise.
-    public let references: [EntryReference]?
-
-    public init(index: UInt64, count: Int, references: [EntryReference]?) {
-        self.index = index
-        self.count = count
-        self.references = references
-    }
-}
-
 public struct PeerAddress: Sendable, Hashable {
     public let node: Bytes32
     /// `address:port` as text.
@@ -124,6 +162,9 @@ public struct PeerAddress: Sendable, Hashable {
 public struct SoftRecord: Sendable, Hashable {
     /// A record's life may be at most this long.
     public static let ttlMsMax: UInt64 = 10 * 60 * 1000
+    /// Names the record among all others of its time: the first 8 bytes of its signature.
+    public var name: UInt64 { signature.prefix64 }
+
     /// Bytes of a record's value as CBOR: every node keeps it in memory for everybody.
     public static let valueBytesMax = 1024
 

@@ -15,7 +15,11 @@ extension SoftRecord {
     }
 
     /// Whether the author signed it for this workspace and may send it.
-    public func verifies(workspace: Bytes32) -> Bool {
+    ///
+    /// - `check`: what checks a signature over a message by an author.
+    public func verifies(
+        workspace: Bytes32, check: (Signature, [UInt8], Bytes32) -> Bool = { Ed25519.verify($0, $1, by: $2) }
+    ) -> Bool {
         guard ttlMs <= SoftRecord.ttlMsMax, Ownership.softDenial(path: path, author: author) == nil else {
             return false
         }
@@ -23,7 +27,7 @@ extension SoftRecord {
         value.encode(to: &writer)
         guard writer.bytes.count <= SoftRecord.valueBytesMax else { return false }
         let message = SoftRecord.message(workspace, author, instance, path, hlc, ttlMs, value)
-        return Ed25519.verify(signature, message, by: author)
+        return check(signature, message, author)
     }
 
     private static func message(

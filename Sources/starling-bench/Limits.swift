@@ -89,4 +89,12 @@ struct Samples {
     }
 
     func ms(_ percent: Int) -> Double { us(percent) / 1000 }
+
+    /// How often a second something happens that takes each of these times for `count` of it: the median run, and the
+    /// slowest and the fastest.
+    func rates(of count: Int) -> (median: Double, range: ClosedRange<Double>) {
+        func rate(_ us: Double) -> Double { us > 0 ? Double(count) * 1e6 / us : 0 }
+        let (slowest, fastest) = (rate(us(100)), rate(us(0)))
+        return (rate(us(50)), min(slowest, fastest)...max(slowest, fastest))
+    }
 }

@@ -1,3 +1,4 @@
+internal import CLimit
 internal import ControlAPI
 internal import Glibc
 
@@ -58,6 +59,18 @@ final class LineClient {
         }
     }
 
+    /// Whether a line, or part of one, is there or comes within some time.
+    func hasLine(waitMs: Int32) throws(BenchError) -> Bool {
+        do throws(LineError) {
+            var ahead = splitter
+            if try ahead.next() != nil { return true }
+        } catch {
+            throw .unexpected("the daemon's line: \(error)")
+        }
+        var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return unsafe poll(&entry, 1, waitMs) > 0
+    }
+
     /// The next line, waiting for it.
     func line() throws(BenchError) -> [UInt8] {
         while true {
@@ -73,6 +86,17 @@ final class LineClient {
                 throw count == 0 ? .unexpected("the daemon closed the connection") : .current("reading")
             }
             splitter.append(chunk.span.extracting(first: count))
+        }
+    }
+
+    /// Waits for so many lines at each of some clients, whichever has some, and looks at nothing but their ends: the
+    /// limit reads in the same way.
+    static func skip(_ lines: Int, at clients: [LineClient]) throws(BenchError) {
+        guard !clients.isEmpty else { return }
+        let error = unsafe limit_take_lines(clients.map(\.descriptor), Int32(clients.count), Int32(lines))
+        guard error == 0 else {
+            throw error == EINTR && Interruption.isPending
+                ? .interrupted : .system(doing: "waiting for events", errno: error)
         }
     }
 
@@ -99,7 +123,7 @@ final class LineClient {
         return params["message"]?["text"]?.string
     }
 
-    private static func answer(_ line: [UInt8]) throws(BenchError) -> RPCAnswer {
+    static func answer(_ line: [UInt8]) throws(BenchError) -> RPCAnswer {
         do throws(RPCAnswerError) { return try RPCAnswer(line: line[...]) } catch {
             throw .unexpected("the daemon's line: \(error)")
         }

@@ -15,6 +15,15 @@ enum ProcFile {
         return String(decoding: bytes.prefix(count), as: UTF8.self)
     }
 
+    static func write(_ text: String, _ path: String) throws(BenchError) {
+        let descriptor = unsafe open(path, O_WRONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw .current("opening \(path)") }
+        defer { close(descriptor) }
+        let bytes = Array(text.utf8)
+        let count = unsafe bytes.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
+        guard count == bytes.count else { throw .current("writing \(path)") }
+    }
+
     /// A line like `VmRSS:   12345 kB`. "kB" means 1,024 bytes there; megabytes are 2^20.
     static func megabytes(_ name: String, _ path: String) throws(BenchError) -> Double {
         for line in try text(path).split(separator: "\n") {

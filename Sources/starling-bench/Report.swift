@@ -6,9 +6,18 @@ struct Figure {
     enum Unit: String {
         case microseconds = "us"
         case milliseconds = "ms"
+        case kilobytes = "kB"
         case megabytes = "MB"
+        case bytes = "B"
+        case seconds = "s"
         case perSecond = "/s"
         case megabytesPerSecond = "MB/s"
+        /// 10⁶ bytes; the others' megabytes are the kernel's.
+        case millionBytes = "10⁶ B"
+        case percent = "%"
+        case bytesPerSecond = "B/s"
+        /// Just a number.
+        case count = ""
     }
 
     enum Aim {
@@ -27,6 +36,8 @@ struct Figure {
     /// What this machine can do at most, from the same run.
     var limit: Double?
     var aim: Aim?
+    /// From the least to the greatest of several runs, of which the value is the median.
+    var range: ClosedRange<Double>?
 
     /// How many times the limit it takes; of rates, how many times it would go into the limit.
     var ratio: Double? {
@@ -53,7 +64,7 @@ final class Report {
 
     func heading(_ text: String) {
         guard !isJSON else { return }
-        let columns = ["value".leftPadded(13), "limit".leftPadded(13), "ratio".leftPadded(8), "aim".leftPadded(11)]
+        let columns = ["value".leftPadded(13), "limit".leftPadded(13), "ratio".leftPadded(11), "aim".leftPadded(11)]
         Terminal.write("\n" + text.padded(44) + columns.joined() + "\n")
     }
 
@@ -69,11 +80,12 @@ final class Report {
             switch figure.aim {
             case nil: ""
             case .atMost(let most): "≤ " + Self.text(most, figure.unit)
-            case .ratioAtMost(let most): "≤ " + Self.decimal(most, 0) + " ×"
+            case .ratioAtMost(let most): "≤ " + Self.decimal(most, most < 2 ? 1 : 0) + " ×"
             }
         let verdict = figure.isMet.map { $0 ? "  ok" : "  not met" } ?? ""
+        let range = figure.range.map { "  \(text($0.lowerBound)) … \(text($0.upperBound))" } ?? ""
         return "  " + figure.name.padded(42) + text(figure.value).leftPadded(13) + text(figure.limit).leftPadded(13)
-            + ratio.leftPadded(8) + aim.leftPadded(11) + verdict + "\n"
+            + ratio.leftPadded(11) + aim.leftPadded(11) + verdict + range + "\n"
     }
 
     private func json(_ figure: Figure) -> String {
@@ -87,6 +99,8 @@ final class Report {
         case .atMost(let most): object.append("atMost", .double(most))
         case .ratioAtMost(let most): object.append("ratioAtMost", .double(most))
         }
+        object.append("least", ifPresent: figure.range.map { .double($0.lowerBound) })
+        object.append("most", ifPresent: figure.range.map { .double($0.upperBound) })
         object.append("ok", ifPresent: figure.isMet.map(JSON.bool))
         return "\(JSON.object(object))\n"
     }

@@ -80,8 +80,8 @@ enum ChannelWord {
         word.hasPrefix("#") ? String(word.dropFirst()) : word
     }
 
-    /// Whether the word has the form of a channel's key: 20 or 22 characters of the alphabet of AutoIDs.
-    private static func isKey(_ word: String) -> Bool {
+    /// Whether the word has the form of a channel's or a message's key: 20 or 22 characters of the alphabet of AutoIDs.
+    static func isKey(_ word: String) -> Bool {
         guard word.utf8.count == 22 || word.utf8.count == 20 else { return false }
         return word.utf8.allSatisfy { byte in
             switch byte {

@@ -15,8 +15,11 @@ enum StarlingProgram {
                     "home", value: "DIR", "Socket, keys and database under DIR instead of the user's usual places")
             ],
             subcommands: [
-                Send.command, Read.command, Edit.command, Delete.command, React.command, Channels.command,
-                Who.command, Typing.command, Status.command, Verify.command, Peer.command, Identity.command,
+                Send.command, Read.command, Search.command, Edit.command, Delete.command, React.command,
+                MessageStatus.command, Channels.command,
+                VerifyIdentity.command, Mute.command, Block.command,
+                Who.command, Typing.command, Status.command, Doctor.command,
+                Verify.command, Peer.command, Workspace.command, Identity.command,
                 Profile.command, Tree.command, Daemon.command, CompletionScript.command,
             ],
             examples: [
@@ -44,14 +47,25 @@ enum StarlingProgram {
     /// What carries out the command at a path of the table, the names joined by spaces.
     static let runs: [String: @Sendable (Session) throws -> Void] = [
         "": Chat.run,
-        "send": Send.run, "read": Read.run, "edit": Edit.run, "delete": Delete.run, "react": React.run,
+        "send": Send.run, "read": Read.run, "search": Search.run, "edit": Edit.run, "delete": Delete.run,
+        "react": React.run,
+        "message status": MessageStatus.run,
         "channels": Channels.list, "channels create": Channels.create, "channels rename": Channels.rename,
         "channels topic": Channels.topic, "channels archive": Channels.archive,
+        "channels retain": ChannelRetention.run,
+        "verify-identity": VerifyIdentity.run, "mute": Mute.run, "block": Block.run,
         "who": Who.run, "typing": Typing.run, "status": Status.run, "verify": Verify.run,
+        "doctor": Doctor.run,
         "peer add": Peer.add, "peer remove": Peer.remove, "peer list": Peer.list,
-        "identity show": Identity.show, "profile": Profile.run,
+        "workspace": Workspace.show, "workspace show": Workspace.show, "workspace create": Workspace.create,
+        "workspace here": Workspace.here, "workspace invite": WorkspaceInvite.run, "workspace join": Workspace.join,
+        "workspace leave": Workspace.leave, "workspace remove": Workspace.remove,
+        "identity": Identity.show, "identity show": Identity.show, "identity new": Identity.renew,
+        "profile": Profile.run,
         "tree get": TreeRead.get, "tree watch": TreeRead.watch, "tree set": TreeWrite.set,
         "tree update": TreeWrite.update, "tree push": TreeWrite.push, "tree remove": TreeWrite.remove,
+        "tree hold": TreeHold.run,
+        "tree history": TreeHistory.run,
         "daemon start": Daemon.start, "daemon stop": Daemon.stop, "daemon run": Daemon.run, "daemon log": Daemon.log,
         "completion": CompletionScript.run,
     ]

@@ -21,7 +21,13 @@ enum DaemonProgram {
                     "Where peers connect (default [::]:47474, or a free port that is remembered)"),
                 Option("peer", value: "HOST:PORT", "Connect to this node, whatever mDNS finds", isRepeated: true),
                 Option("no-discovery", "Neither announce this node by mDNS nor look for others"),
-                Option("workspace", value: "NAME", "The workspace to join; \"open\" is the only one so far"),
+                Option(
+                    "interface", value: "NAME",
+                    "Look for peers on this interface only (default: all but docker*, br-*, veth*, virbr*, cni*)",
+                    isRepeated: true),
+                Option(
+                    "workspace", value: "NAME|INVITE",
+                    "An invite that a home without a private workspace takes, or the workspace it has to be in"),
                 Option("log", value: "LEVEL", "Least level that is logged: debug, info, warning, error"),
             ],
             examples: [
@@ -76,8 +82,13 @@ enum DaemonProgram {
             options.peers.append(peer)
         }
         options.usesDiscovery = !invocation.has("no-discovery")
-        if let name = invocation.value("workspace"), name != Workspace.open.name {
-            throw invocation.usageError("there is only the workspace \"open\" so far")
+        options.interfaces.names = invocation.values("interface")
+        if let word = invocation.value("workspace") {
+            if word.hasPrefix(Invite.scheme) {
+                options.invite = try Invite(link: word)
+            } else {
+                options.workspaceName = word
+            }
         }
         if let text = invocation.value("log") {
             guard let level = Log.Level(rawValue: text) else {

@@ -12,6 +12,12 @@ struct ChatInputTests {
         ("/q", .quit),
         ("/channels", .channels), ("/join", .mistake("where to? /join #name")),
         ("/nick ", .mistake("what name? /nick NAME")),
+        ("/search  two words ", .search("two words")), ("/find x", .search("x")),
+        ("/search", .mistake("for what? /search WORDS")),
+        ("/mute bob", .mute("bob", isOver: false)), ("/UNMUTE bob ", .mute("bob", isOver: true)),
+        ("/block bob~x7Qa", .block("bob~x7Qa", isOver: false)), ("/unblock bob", .block("bob", isOver: true)),
+        ("/words bob", .words("bob")), ("/mute", .mistake("whom? /mute NAME")),
+        ("/words", .mistake("whose? /words NAME")),
         ("/react", .mistake("which emoji? /react 👍")),
         ("/dance", .mistake("there is no /dance; /help lists what there is, // begins a message with a slash")),
     ]

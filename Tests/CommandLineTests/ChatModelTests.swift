@@ -98,6 +98,19 @@ struct ChatModelTests {
         #expect(model.take(row) == ["  ↳ bob: first", "14:03           ada │ yes"])
     }
 
+    @Test func whatASearchFinds() {
+        var model = joined()
+        #expect(model.found([], by: "x") == ["  no message is found"])
+        var there = message("k2", "in ops", from: "uidOfEve-cccc", at: 4)
+        (there.channel, there.senderName) = (Self.ops, "eve\u{1B}")
+        let lines = model.found([message("k1", "here"), there], by: "x")
+        #expect(lines.count == 5 && lines[0].contains("#general ·") && lines[2].contains("#ops ·"))
+        #expect(lines[1] == "14:03           bob │ here" && lines[3].hasSuffix("│ in ops"))
+        #expect(!lines[3].contains("\u{1B}") && lines[4] == "  found: 2 messages")
+        // Only shown: a message that comes again from the channel is new there.
+        #expect(model.take(message("k1", "here")).last == "14:03           bob │ here")
+    }
+
     @Test func lastMessages() {
         var model = joined()
         #expect(model.lastOwn == nil && model.last?.key == "k0")
@@ -201,5 +214,17 @@ struct ChatModelTests {
         let all = lines.joined(separator: " ").unicodeScalars
         #expect(!all.contains { $0.value < 0x20 || $0.value == 0x7F || $0.value == 0x202E })
         #expect(lines.count > 8)
+    }
+
+    /// Whoever has a name that is known from another key is marked in every line.
+    @Test func aNamesakeIsMarked() {
+        var model = joined()
+        let other = "uidOfOther-bbbb"
+        _ = model.take(PersonRow(uid: other, name: "Bob", state: .online, since: 0, namesakeOf: Self.bob))
+        let lines = model.take(message("k7", "it is me", from: other))
+        #expect(lines.last?.contains("⚠Bob~bbbb") == true, "\(lines)")
+        #expect(model.take(message("k8", "who?")).last?.contains("bob~aaaa") == true)
+        let notice = NoticeRow(kind: .namesake, uid: other, text: "Bob has another key")
+        #expect(model.take(notice) == ["  Bob has another key"])
     }
 }

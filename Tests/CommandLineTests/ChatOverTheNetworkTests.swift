@@ -16,7 +16,7 @@ struct ChatOverTheNetworkTests {
             self.machine = machine
             socket = "\(folder)/tmux-\(machine.name)"
             server = try machine.spawn(["tmux", "-D", "-f", "/dev/null", "-S", socket], environment: ["TERM": "xterm"])
-            try await eventually("tmux runs", within: .seconds(5)) { [socket] in
+            try await eventually("tmux runs", within: .seconds(20)) { [socket] in
                 FileManager.default.fileExists(atPath: socket)
             }
             try await tmux("new-session", "-d", "-x", "80", "-y", "24", "env", "PS1=$ ", "ENV=", "sh")
@@ -62,7 +62,8 @@ struct ChatOverTheNetworkTests {
         let starling = try Lab.product("starling")
 
         // One command, nothing configured: it starts the daemon, which takes the login name and says how to change it.
-        try await terminal.type("stty -a > \(folder)/before; \(starling); stty -a > \(folder)/after; echo left")
+        try await terminal.type(
+            "stty -a > \(folder)/before; \(starling); stty -a > \(folder)/after; echo $((40 + 1)) left")
         try await terminal.shows("/nick NAME changes your name")
         try await terminal.shows("#general ›")
         try await terminal.type("/nick ann")
@@ -71,11 +72,11 @@ struct ChatOverTheNetworkTests {
         try await terminal.shows("bob is here")
 
         try await bob.say("hello ann")
-        try await terminal.shows("bob │ hello ann", within: .seconds(2))
+        try await terminal.shows("bob │ hello ann", within: .seconds(20))
         let typing = try bob.follow("typing", "general", "on", "--hold")
-        try await terminal.shows("bob is typing…", within: .seconds(2))
+        try await terminal.shows("bob is typing…", within: .seconds(20))
         typing.kill(SIGKILL)
-        try await eventually("the line is gone", within: .seconds(2)) {
+        try await eventually("the line is gone", within: .seconds(4)) {
             try await !terminal.screen.contains("bob is typing")
         }
 
@@ -83,11 +84,11 @@ struct ChatOverTheNetworkTests {
         let reader = try bob.follow("read", "general", "-f", "--json")
         try await reader.nextRow { $0["text"] == "hello ann" }
         try await terminal.type("hello bob", enter: false)
-        try await eventually("bob sees her type", within: .seconds(2)) {
+        try await eventually("bob sees her type", within: .seconds(20)) {
             try await bob.rows("who").contains { $0["name"] == "ann" && $0["typing"]?.array?.count == 1 }
         }
         try await terminal.type("")
-        let row = try await reader.nextRow(within: .seconds(2)) { $0["senderName"] == "ann" }
+        let row = try await reader.nextRow(within: .seconds(20)) { $0["senderName"] == "ann" }
         #expect(row["text"] == "hello bob" && row["verified"] == true)
         #expect(try await bob.rows("who").allSatisfy { $0["typing"] == [] })
         let key = try #require(row["key"]?.string)
@@ -99,7 +100,7 @@ struct ChatOverTheNetworkTests {
         try await terminal.shows("bob has left")
 
         try await terminal.type("/quit")
-        try await terminal.shows("left")
+        try await terminal.shows("41 left")
         let before = try String(contentsOfFile: "\(folder)/before", encoding: .utf8)
         #expect(try String(contentsOfFile: "\(folder)/after", encoding: .utf8) == before)
         #expect(before.contains(" echo "))
@@ -109,7 +110,7 @@ struct ChatOverTheNetworkTests {
         try await terminal.shows("ann │ hello bob")
         let id = try String(contentsOfFile: "\(folder)/id", encoding: .utf8).dropLast()
         kill(try #require(pid_t(id)), SIGTERM)
-        try await eventually("the terminal is back", within: .seconds(5)) {
+        try await eventually("the terminal is back", within: .seconds(20)) {
             FileManager.default.fileExists(atPath: "\(folder)/killed")
         }
         try await terminal.type("echo $((6 * 7))")

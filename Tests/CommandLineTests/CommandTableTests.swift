@@ -74,13 +74,31 @@ struct CommandTableTests {
             ["channels", "topic", "#a", "t"],
             ["channels", "archive", "#a"], ["who", "--json"], ["typing", "#general", "on", "--hold"],
             ["typing", "#general", "off"],
-            ["status", "--json"], ["verify"],
+            ["status", "--json"], ["doctor"], ["doctor", "--json"], ["verify"],
+            ["verify-identity", "bob", "--yes"], ["verify-identity", "bob~x7Qa", "--accept", "--json"],
+            ["verify-identity", "bob", "--undo"], ["mute"], ["mute", "bob", "--undo"], ["block", "bob"],
+            ["block", "--json"],
             ["tree", "get", "a/b", "--order-by-child", "x/y", "--limit-to-last", "3"],
             ["tree", "watch", "a", "--order-by-key", "--start-at", "\"a\"", "--end-before", "\"b\"", "--json"],
             ["tree", "get", "a", "--order-by-value", "--equal-to", "-1", "--shallow", "--export"],
+            [
+                "tree", "get", "a", "--order-by-priority", "--start-after", "1", "--start-key", key, "--limit-to-first",
+                "1",
+            ],
+            [
+                "tree", "watch", "a", "--order-by-child", "b", "--end-at", "null", "--end-key", "k", "--export", "-e",
+                "value",
+            ],
+            ["tree", "get", "a", "--watch", "--event", "child_moved"],
+            ["tree", "set", "a/.priority", "1"], ["tree", "set", "a", "{}", "--expect", "null"],
             ["tree", "set", "a", "{}"], ["tree", "update", "a", "{}"], ["tree", "push", "a", "1"],
-            ["tree", "remove", "a"],
+            ["tree", "remove", "a"], ["tree", "hold", "a", "1", "--then", "2"],
+            ["tree", "history", "a", "-n", "5", "--json"], ["tree", "history", "a", "--restore", "3f2a"],
             ["peer", "add", "h:1"], ["peer", "list"], ["peer", "remove", "h:1"], ["identity", "show"],
+            ["identity"], ["identity", "new", "--yes"],
+            ["workspace", "--json"], ["workspace", "create", "NAME"], ["workspace", "show"], ["workspace", "here"],
+            ["workspace", "invite", "--expires", "12h", "--no-qr"], ["workspace", "join", "starling://join/x"],
+            ["workspace", "join"], ["workspace", "leave", "--json"], ["workspace", "remove", "NAME"],
             ["profile", "--name", "x"], ["daemon", "start"], ["daemon", "stop"], ["daemon", "run"], ["daemon", "log"],
         ]
         for line in lines {
@@ -93,6 +111,10 @@ struct CommandTableTests {
 
     @Test func manualPageAndCompletionsAreGenerated() {
         #expect(ManualPage(StarlingProgram.table).text().contains(".SS tree get PATH\n"))
+        for path in [["tree", "get"], ["tree", "watch"]] {
+            let help = Help(StarlingProgram.table).text(path)
+            for option in TreeQuery.options { #expect(help.contains("  --\(option.long)"), "\(path) \(option.long)") }
+        }
         for script in [
             Completion(StarlingProgram.table).bash(), Completion(StarlingProgram.table).zsh(),
             Completion(StarlingProgram.table).fish(),

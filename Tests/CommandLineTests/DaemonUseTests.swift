@@ -41,6 +41,16 @@ struct DaemonUseTests {
         try await eventually("it ends within 2 s", within: .seconds(2)) { Machine.daemons(of: home) == [] }
     }
 
+    /// No key gets into a file when it crashes.
+    @Test(.timeLimit(.minutes(1))) func itsMemoryIsNotDumped() async throws {
+        let ann = try Machine("ann")
+        try await ann.startLocally()
+        let limits = try String(contentsOfFile: "/proc/\(try ann.daemon.id)/limits", encoding: .utf8)
+        let line = try #require(limits.split(separator: "\n").first { $0.hasPrefix("Max core file size") })
+        #expect(line.split(separator: " ").suffix(3).dropLast() == ["0", "0"], "\(line)")
+        try await ann.stop()
+    }
+
     @Test(.timeLimit(.minutes(1))) func oneDaemonForAHome() async throws {
         let ann = try Machine("ann")
         try await ann.startLocally()

@@ -33,7 +33,7 @@ struct FaultTests {
         // What others write meanwhile comes when there is room again.
         try await bob.say("from bob")
         #expect(try await lab[1].run(["sh", "-c", "mount -o remount,size=64m \(folder)"]).status == 0)
-        try await eventually("ann can write", within: .seconds(10)) {
+        try await eventually("ann can write", within: .seconds(20)) {
             try await ann.starling("send", "general", "room again").status == 0
         }
         try await converge(ann, bob, within: .seconds(40))
@@ -75,7 +75,7 @@ struct FaultTests {
             try await bob.rows("peer", "list").allSatisfy { $0["state"] != "connected" }
         }
         try ann.daemon.kill(SIGCONT)
-        try await eventually("ann reads it", within: .seconds(10)) {
+        try await eventually("ann reads it", within: .seconds(20)) {
             try await ann.texts() == ["while ann sleeps"]
         }
         try await converge(ann, bob)
@@ -119,7 +119,7 @@ struct FaultTests {
         let (ann, bob) = (try Machine("ann"), try Machine("bob"))
         try await ann.startLocally()
         let bot = try ann.attach()
-        let count = 3_000
+        let count = 9_000
         let requests = (1...count).map { number in
             let params: JSON = ["to": "#general", "text": .string("old \(number)")]
             return #"{"jsonrpc":"2.0","id":\#(number),"method":"message.send","params":\#(params)}"#
@@ -128,7 +128,7 @@ struct FaultTests {
         _ = try await bot.answer(count, within: .seconds(60))
         try await bob.startLocally(knowing: ann)
         let follower = try bob.follow("read", "general", "-f", "-n", "0", "--json")
-        try await eventually("the two are connected", within: .seconds(5)) {
+        try await eventually("the two are connected", within: .seconds(20)) {
             try await bob.rows("peer", "list").contains { $0["state"] == "connected" }
         }
         var during = 0

@@ -28,7 +28,7 @@ struct NeighboursTests {
             let key = try await ann.say("message \(keys.count)")
             keys.append(key)
             for reader in readers {
-                let row = try await reader.nextRow(within: .seconds(5)) { $0["key"]?.string == key }
+                let row = try await reader.nextRow(within: .seconds(20)) { $0["key"]?.string == key }
                 #expect(row["text"] == .string("message \(keys.count - 1)"))
                 #expect(row["senderName"] == "ann" && row["verified"] == true && row["in"]?.string == general)
             }
@@ -70,7 +70,7 @@ struct NeighboursTests {
         let delay = try await fastest(within: .seconds(1)) {
             let sent = ContinuousClock.now
             let key = try await ann.say("through bob")
-            try await reader.nextRow(within: .seconds(5)) { $0["key"]?.string == key }
+            try await reader.nextRow(within: .seconds(20)) { $0["key"]?.string == key }
             return ContinuousClock.now - sent
         }
         #expect(delay < .seconds(1))

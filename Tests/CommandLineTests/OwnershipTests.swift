@@ -10,7 +10,7 @@ struct OwnershipTests {
         try await ann.startLocally()
         try await bob.startLocally(knowing: ann)
         let key = try await ann.say("ann's")
-        try await eventually("bob has it", within: .seconds(5)) { try await bob.texts() == ["ann's"] }
+        try await eventually("bob has it", within: .seconds(20)) { try await bob.texts() == ["ann's"] }
         let uid = try #require(try await ann.row("identity", "show")["uid"]?.string)
         let general = try #require(try await bob.row("channels")["key"]?.string)
         let channel = "channels/\(general)"

@@ -18,7 +18,7 @@ struct PartitionTests {
         try lab.cut(3)
         try await ann.say("ann, without eve")
         try await eve.say("eve, alone")
-        try await eventually("bob has ann's message", within: .seconds(2)) {
+        try await eventually("bob has ann's message", within: .seconds(20)) {
             try await bob.texts() == ["before", "ann, without eve"]
         }
         #expect(try await eve.texts() == ["before", "eve, alone"])
@@ -36,7 +36,7 @@ struct PartitionTests {
         #expect(try await eve.texts() == bob.texts())
 
         try await ann.start()
-        try await eventually("ann has all messages", within: .seconds(10)) {
+        try await eventually("ann has all messages", within: .seconds(20)) {
             Set(try await ann.texts()) == everything
         }
         try await meet(ann, bob, eve)

@@ -41,7 +41,27 @@ struct RowTests {
                 == #"{"uid":"u","name":"alice","state":"online","since":7,"typing":["c"],"verified":true,"self":false}"#
         )
         let unseen = PersonRow(uid: "u", name: "", state: .offline, since: nil)
-        for row in [row, unseen] { #expect(try PersonRow(json: row.json) == row) }
+        let marked = PersonRow(
+            uid: "u", name: "bob", state: .away, since: nil, muted: true, blocked: true, namesakeOf: "v")
+        #expect(marked.json.description.hasSuffix(#""self":false,"muted":true,"blocked":true,"namesakeOf":"v"}"#))
+        for row in [row, unseen, marked] { #expect(try PersonRow(json: row.json) == row) }
+    }
+
+    @Test func history() throws {
+        let live = HistoryRow(
+            id: "ab", path: "x/y", within: "x", value: .null, author: "u", authorName: "n", writtenAt: 5)
+        #expect(
+            live.json.description
+                == #"{"id":"ab","path":"x/y","within":"x","value":null,"author":"u","authorName":"n","writtenAt":5,"#
+                + #""live":true}"#)
+        let dead = HistoryRow(
+            id: "ab", path: "x", value: nil, tooLarge: 70_000, author: "u", authorName: "n", writtenAt: 5,
+            death: .init(uid: "v", name: "m", at: 6, diedAt: 7))
+        #expect(
+            dead.json.description
+                == #"{"id":"ab","path":"x","tooLarge":70000,"author":"u","authorName":"n","writtenAt":5,"#
+                + #""replacedBy":"v","replacedByName":"m","replacedAt":6,"diedAt":7}"#)
+        for row in [live, dead] { #expect(try HistoryRow(json: row.json) == row) }
     }
 
     @Test func status() throws {
@@ -51,20 +71,53 @@ struct RowTests {
                 ahead: 2),
             PeerRow(uid: "", name: "", address: "[fe80::1%eth0]:47474", state: .unreachable),
         ]
-        let row = StatusRow(
+        var row = StatusRow(
             uid: "u", name: "alice", workspace: "lan", version: "0.1", peers: peers, entries: 12, root: "ab", held: 0,
             skipped: 1, denied: 2, databaseBytes: 4096, discovery: "Avahi")
+        row.offsetMs = -5
+        row.heldAuthors = [HeldRow(uid: "v", name: "eve", count: 3, skewMs: 31_536_000_000)]
+        row.notices = [NoticeRow(kind: .clock, text: "wrong"), NoticeRow(kind: .clone, uid: "u", text: "two")]
         #expect(try StatusRow(json: row.json) == row)
         let names = row.json.object?.members.map(\.key)
         #expect(
             names == [
                 "uid", "name", "workspace", "version", "peers", "entries", "root", "held", "skipped", "denied",
-                "databaseBytes", "discovery",
+                "databaseBytes", "discovery", "offsetMs", "heldAuthors", "notices",
             ])
+        #expect(
+            row.json["heldAuthors"]?.array?.first?.description
+                == #"{"uid":"v","name":"eve","count":3,"skewMs":31536000000}"#)
+        let over = NoticeRow(kind: .clone, uid: "u", text: "one again", isOver: true)
+        #expect(over.json.description == #"{"kind":"clone","uid":"u","text":"one again","over":true}"#)
+        #expect(try NoticeRow(json: over.json) == over)
         let unknown = peers[1].json.description
         #expect(
             unknown == #"{"uid":"","name":"","address":"[fe80::1%eth0]:47474","state":"unreachable","rttMs":null,"#
                 + #""skewMs":null,"lacks":null,"ahead":null}"#)
+    }
+
+    @Test func diagnosis() throws {
+        var peer = PeerRow(uid: "", name: "", address: "192.0.2.7:47474", state: .refused)
+        (peer.path, peer.failure, peer.reason) = (.named, .key, "ended by the other side")
+        (peer.heardMs, peer.refusals) = (5, 6)
+        #expect(
+            peer.json.description
+                == #"{"uid":"","name":"","address":"192.0.2.7:47474","state":"refused","rttMs":null,"skewMs":null,"#
+                + #""lacks":null,"ahead":null,"path":"named","heardMs":5,"refusals":6,"failure":"key","#
+                + #""reason":"ended by the other side"}"#)
+        let heard = HeardRow(
+            instance: "abc", interface: "eth0", host: "host2.local", addresses: ["192.0.2.7:47474"], isOurs: true,
+            isConnected: false)
+        let full = DiagnosisRow(
+            process: 7, port: 47474, discovery: .down, reason: "Avahi is not running", instance: "abc", heard: [heard],
+            peers: [peer], home: "/h", database: .damaged, damage: "row 7", isDiskFull: true, offsetMs: -5,
+            notices: [NoticeRow(kind: .clock, text: "wrong")])
+        let bare = DiagnosisRow(process: 7, port: 47474, discovery: .off, home: "/h", database: .sound)
+        #expect(
+            bare.json.description
+                == #"{"process":7,"port":47474,"discovery":"off","heard":[],"peers":[],"home":"/h","database":"sound","#
+                + #""diskFull":false,"offsetMs":0,"notices":[]}"#)
+        for row in [full, bare] { #expect(try DiagnosisRow(json: row.json) == row) }
     }
 
     @Test func verify() throws {

@@ -172,4 +172,43 @@ struct DiscoveryMachineTests {
         driver.advance(toMs: 10_000_000)
         #expect(driver.browser == second)
     }
+
+    @Test func aResponderThatSaysNothingIsAskedWhetherItIsThere() {
+        var driver = MachineDriver()
+        driver.start()
+        driver.step(.setConnected(true))
+        _ = driver.takeEvents()
+        let first = DiscoveryMachine.probeIntervalMs
+        #expect(driver.machine.nextMs == DiscoveryMachine.confirmationTimeoutMs)
+        driver.advance(toMs: first - 1)
+        let former = Set(driver.open.keys)
+        driver.advance(toMs: first)
+        // It was answered at once, and nothing is left of it.
+        #expect(Set(driver.open.keys) == former && driver.openMax == former.count + 1)
+        driver.expect([])
+        // What it says by itself is as good.
+        driver.nowMs = first + 5_000
+        driver.reply(driver.browser, .browsed(isAdded: false, key("a")))
+        #expect(driver.machine.nextMs == driver.nowMs + first)
+        driver.isAbsent = true
+        driver.advance(toMs: driver.nowMs + first)
+        driver.expect([.state(.down(.notRunning))])
+        #expect(driver.open.isEmpty)
+    }
+
+    @Test func aProbeThatHangsSaysThatAvahiDoesNotAnswer() throws {
+        var driver = MachineDriver()
+        driver.start()
+        _ = driver.takeEvents()
+        driver.advance(toMs: DiscoveryMachine.probeIntervalMs - 1)
+        let effects = driver.machine.step(.tick, nowMs: DiscoveryMachine.probeIntervalMs, random: 0)
+        guard case .open(let id, .browse) = effects.last else {
+            Issue.record("no probe: \(effects)")
+            return
+        }
+        driver.nowMs = DiscoveryMachine.probeIntervalMs + 25_000
+        driver.step(.reply(id, .failed(afterMs: 25_000)))
+        driver.expect([.state(.down(.notAnswering))])
+        #expect(driver.open.isEmpty)
+    }
 }

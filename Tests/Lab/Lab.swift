@@ -68,6 +68,11 @@ public final class Lab: Sendable {
         try Self.lan(prefix, ["heal", "\(host)"])
     }
 
+    /// Gives host `host` a second network interface, `eth1` at 10.98.0.N and fe80::N, on a switch of its own.
+    public func wire(_ host: Int) throws {
+        try Self.lan(prefix, ["wire", "\(host)"])
+    }
+
     /// Lets nothing pass between two hosts, multicast included; both still reach the others.
     public func isolate(_ host: Int, _ other: Int) throws {
         try Self.lan(prefix, ["isolate", "\(host)", "\(other)"])
@@ -86,6 +91,16 @@ public final class Lab: Sendable {
     /// Ends `mute`.
     public func unmute(_ host: Int) throws {
         try Self.lan(prefix, ["unmute", "\(host)"])
+    }
+
+    /// The switch passes on no multicast DNS to anybody.
+    public func filterMulticast() throws {
+        try Self.lan(prefix, ["filter"])
+    }
+
+    /// Ends `filterMulticast`.
+    public func passMulticast() throws {
+        try Self.lan(prefix, ["unfilter"])
     }
 
     /// Drops this share (0 to 100) of the packets into a host at random.
@@ -111,6 +126,20 @@ public final class Lab: Sendable {
             throw LabError("\(path) is not built")
         }
         return path
+    }
+
+    /// Compiles what makes a program see another time of day; to be named in `LD_PRELOAD`, with `SKEW_S` as the seconds
+    /// that its clock is ahead.
+    ///
+    /// - `path`: where the library is put.
+    public static func makeSkewLibrary(at path: String) throws {
+        let source = Bundle.module.bundleURL.appendingPathComponent("Scripts/skew.c").path
+        let process = try LabProcess(["clang", "-shared", "-fPIC", "-O1", "-o", path, source])
+        process.closeInput()
+        let status = try process.waitBlocking(timeout: .seconds(300))
+        guard status == 0 else {
+            throw LabError("clang: status \(status) \(process.errors.text)")
+        }
     }
 
     static var script: String {

@@ -23,7 +23,7 @@ public struct LabHost: Sendable {
     ///   no error.
     public func run(
         _ arguments: [String], environment: [String: String] = [:], input: String = "",
-        timeout: Duration = .seconds(30)
+        timeout: Duration = .seconds(60)
     ) async throws -> LabResult {
         try await spawn(arguments, environment: environment).finish(input: input, timeout: timeout)
     }

@@ -64,7 +64,7 @@ public final class LabProcess: Sendable {
     }
 
     /// The next line on standard output; see `LineStream`.
-    public func nextLine(timeout: Duration = .seconds(10)) async throws -> String? {
+    public func nextLine(timeout: Duration = .seconds(60)) async throws -> String? {
         try await output.nextLine(timeout: timeout)
     }
 
@@ -127,7 +127,7 @@ public final class LabProcess: Sendable {
     ///
     /// - Throws: `LabError` when it is still running after the timeout.
     @discardableResult
-    public func wait(timeout: Duration = .seconds(10)) async throws -> Int32 {
+    public func wait(timeout: Duration = .seconds(60)) async throws -> Int32 {
         await withCheckedContinuation { continuation in
             // Not on the cooperative pool: this blocks.
             Thread.detachNewThread { [end] in
@@ -154,7 +154,7 @@ public final class LabProcess: Sendable {
     /// Gives it the input, waits for its end and returns what it wrote. It is killed at the timeout.
     ///
     /// - Throws: `LabError` when it is still running after the timeout.
-    public func finish(input: String = "", timeout: Duration = .seconds(30)) async throws -> LabResult {
+    public func finish(input: String = "", timeout: Duration = .seconds(60)) async throws -> LabResult {
         // On a thread of its own, because a program that does not read makes this block until it ends.
         Thread.detachNewThread { [self] in
             try? write(input)

@@ -42,7 +42,7 @@ public final class LineStream: Sendable {
     /// The next line without its line feed; waits for it. Nil at the end of the stream.
     ///
     /// - Throws: `LabError` when no line has come within the timeout.
-    public func nextLine(timeout: Duration = .seconds(10)) async throws -> String? {
+    public func nextLine(timeout: Duration = .seconds(60)) async throws -> String? {
         let deadline = ContinuousClock.now + timeout
         while true {
             let (line, ended) = state.withLock { state in
@@ -61,7 +61,7 @@ public final class LineStream: Sendable {
     ///
     /// - Throws: `LabError` when there is none within the timeout or before the end of the stream.
     public func nextLine(
-        timeout: Duration = .seconds(10), where isWanted: (String) -> Bool
+        timeout: Duration = .seconds(60), where isWanted: (String) -> Bool
     ) async throws -> String {
         let deadline = ContinuousClock.now + timeout
         while let line = try await nextLine(timeout: deadline - ContinuousClock.now) {

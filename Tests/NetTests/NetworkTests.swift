@@ -137,6 +137,35 @@ struct NetworkMonitorTests {
         }
     }
 
+    @Test func aBootTimerFiresAsSetLastAndNotAfterItsEnd() async throws {
+        try await withLoop { loop in
+            let (fired, other) = (Promise<UInt64>(), Promise<Bool>())
+            let counted = Recorder<UInt64>()
+            let begin = EventLoop.monotonicMs()
+            let timer = try await loop.run {
+                let timer = try BootTimer(on: loop) {
+                    counted.append(EventLoop.monotonicMs())
+                    fired.fulfil(EventLoop.monotonicMs())
+                }
+                timer.set(afterMs: 3_600_000)
+                timer.set(afterMs: 20)
+                return timer
+            }
+            #expect(await fired.value >= begin + 20)
+            let second = try await loop.run {
+                timer.set(afterMs: 1)
+                timer.cancel()
+                timer.set(afterMs: 1)
+                let second = try BootTimer(on: loop) { other.fulfil(true) }
+                second.set(afterMs: 20)
+                return second
+            }
+            #expect(await other.value)
+            #expect(counted.all.count == 1)
+            try await loop.run { second.cancel() }
+        }
+    }
+
     @Test func suspendIsAJumpOfTheOneClockAgainstTheOther() {
         var detector = SuspendDetector()
         #expect(detector.step(bootMs: 1_000_000, monotonicMs: 400_000) == nil)

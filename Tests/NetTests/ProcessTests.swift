@@ -132,56 +132,19 @@ struct SignalSourceTests {
 }
 
 struct CPosixTests {
-    @Test(
-        arguments: [
-            (0x61, 1), (0xE4, 1), (0x4E2D, 2), (0x1F600, 2), (0x301, 0), (0x200B, 0), (0x07, -1), (0x1B, -1),
-            (0x110000, -1),
-        ] as [(UInt32, Int32)])
-    func widthOfAScalar(scalar: UInt32, expected: Int32) {
-        #expect(starling_wcwidth(scalar) == expected)
-    }
-
-    @Test func rawModeIsSetAndTakenBackOnATerminal() throws {
-        let main = unsafe open("/dev/ptmx", O_RDWR | O_NOCTTY)
-        try #require(main >= 0)
-        defer { close(main) }
-        // TIOCSPTLCK and TIOCGPTN (ioctl_tty(2)), which unlock the other end and name it.
-        var (locked, number): (Int32, Int32) = (0, -1)
-        try #require(unsafe ioctl(main, 0x4004_5431, &locked) == 0 && ioctl(main, 0x8004_5430, &number) == 0)
-        let terminal = unsafe open("/dev/pts/\(number)", O_RDWR | O_NOCTTY)
-        try #require(terminal >= 0)
-        defer { close(terminal) }
-
-        var size = winsize(ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0)
-        #expect(unsafe ioctl(main, UInt(TIOCSWINSZ), &size) == 0)
-        var (columns, rows): (UInt32, UInt32) = (0, 0)
-        #expect(unsafe starling_terminal_size(terminal, &columns, &rows) == 0)
-        #expect(columns == 80 && rows == 24)
-
-        #expect(starling_terminal_restore() == 0)
-        #expect(starling_terminal_set_raw(terminal) == 0)
-        #expect(isEchoing(terminal) == false)
-        // A second call must not keep the raw mode as the one to go back to.
-        #expect(starling_terminal_set_raw(terminal) == 0)
-        #expect(starling_terminal_restore() == 0)
-        #expect(isEchoing(terminal) == true)
-    }
-
-    private func isEchoing(_ terminal: Int32) -> Bool? {
-        var mode = termios()
-        guard unsafe tcgetattr(terminal, &mode) == 0 else { return nil }
-        return mode.c_lflag & tcflag_t(ECHO) != 0
-    }
-
-    @Test func whatIsNoTerminalHasNoSize() {
-        let null = unsafe open("/dev/null", O_RDWR)
-        defer { close(null) }
-        var (columns, rows): (UInt32, UInt32) = (0, 0)
-        #expect(unsafe starling_terminal_size(null, &columns, &rows) == -1)
-        #expect(starling_terminal_set_raw(null) == -1)
-    }
-
     @Test func clockStateIsAYesOrNo() {
         #expect((0...1).contains(starling_clock_is_synchronised()))
+    }
+}
+
+struct CoreDumpTests {
+    /// Neither a crash nor another process of this user gets at the memory.
+    @Test func memoryIsNotDumped() async {
+        await #expect(processExitsWith: .success) {
+            #expect(starling_forbid_core_dumps() == 0)
+            var limit = rlimit(rlim_cur: 1, rlim_max: 1)
+            #expect(unsafe getrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit) == 0)
+            #expect(limit.rlim_cur == 0 && limit.rlim_max == 0)
+        }
     }
 }

@@ -95,6 +95,31 @@ struct StreamListenerTests {
         }
     }
 
+    /// The mask that new files get their rights by belongs to the whole process.
+    @Test func manyAtOnceHaveTheirModes() async throws {
+        try await withDirectory { directory in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<8 {
+                    group.addTask {
+                        try await withLoop { loop in
+                            for round in 0..<50 {
+                                let path = "\(directory)/\(number)-\(round)"
+                                let listener = try await loop.run {
+                                    try StreamListener.unix(path: path, mode: 0o600, on: loop) { _ in }
+                                }
+                                var status = stat()
+                                #expect(unsafe lstat(path, &status) == 0)
+                                #expect(status.st_mode & 0o7777 == 0o600)
+                                try await loop.run { listener.close() }
+                            }
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+
     @Test func staleSocketIsReplacedAndItsFormerOwnerLeavesTheNewOneAlone() async throws {
         try await withDirectory { directory in
             try await withLoop { loop in

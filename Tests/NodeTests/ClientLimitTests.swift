@@ -117,9 +117,10 @@ extension NodeTests {
             for number in 0..<4 {
                 try client.set("apps/g/\(number)", .string(String(repeating: "x", count: 1_000_000)))
             }
+            // Who observes deeper is told first.
+            try client.event("the other") { $0["subscription"] == small && $0["value"] != .null }
             let ended = try client.event("the end") { $0["event"]?.string == "ended" }
             #expect(ended["subscription"] == growing && ended["reason"]?.string == "too_large")
-            try client.event("the other") { $0["subscription"] == small }
         }
     }
 }

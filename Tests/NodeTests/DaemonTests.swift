@@ -27,10 +27,10 @@ extension NodeTests {
                 process = try LabProcess(
                     [program] + options + (peer.map { ["--peer", "127.0.0.1:\($0)"] } ?? []),
                     environment: ["SWIFT_BACKTRACE": "enable=no"])
-                guard try await process.nextLine(timeout: .seconds(20)) == "ready" else {
+                guard try await process.nextLine(timeout: .seconds(60)) == "ready" else {
                     throw TestFailure("not ready: \(process.errors.text)")
                 }
-                let line = try await process.errors.nextLine(timeout: .seconds(20)) {
+                let line = try await process.errors.nextLine(timeout: .seconds(60)) {
                     $0.contains("listening for peers")
                 }
                 guard let port = line.split(separator: " ").last.flatMap({ UInt16($0) }) else {
@@ -116,7 +116,7 @@ extension NodeTests {
                     URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
                         .appendingPathComponent("starlingd").path, "--home", daemon.home.path, "--no-discovery",
                 ])
-            #expect(try await second.wait(timeout: .seconds(20)) == 1)
+            #expect(try await second.wait(timeout: .seconds(60)) == 1)
             let line = try await second.errors.nextLine { $0.contains("already runs") }
             #expect(line.contains("process \(daemon.process.id)"))
             #expect(try daemon.client().call("node.status")["name"]?.string == "anna")
@@ -143,7 +143,8 @@ extension NodeTests {
             for _ in 0..<5 { try visit() }
             _ = try client.call("node.status")
             let after = daemon.residentKiB
-            #expect(after < before + 6 * 1024, "\(before) KiB before, \(after) KiB after")
+            // A leak would be five times five mebibytes; one such line may still lie in the allocator.
+            #expect(after < before + 12 * 1024, "\(before) KiB before, \(after) KiB after")
             #expect(daemon.process.isRunning)
         }
 
@@ -155,7 +156,7 @@ extension NodeTests {
             let shell =
                 "exec \(program) --home \(home.path) --no-discovery --listen 127.0.0.1:0 2> >(head -n 1 >/dev/null)"
             let process = try LabProcess(["bash", "-c", shell])
-            #expect(try await process.nextLine(timeout: .seconds(20)) == "ready")
+            #expect(try await process.nextLine(timeout: .seconds(60)) == "ready")
             for _ in 0..<5 {
                 let client = try LineClient(home.socketPath)
                 try client.send("[" + String(repeating: " ", count: 5 << 20))

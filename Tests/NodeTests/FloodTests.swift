@@ -1,6 +1,7 @@
 import ControlAPI
 import class Foundation.Thread
 @testable import Node
+import Replication
 import Seal
 import Testing
 import Tree
@@ -39,9 +40,17 @@ extension NodeTests {
         private static let messages:
             [(name: String, count: Int, make: @Sendable (Int, [EntryReference]) -> PeerMessage)] = [
                 ("offers", 20, { _, references in .have(references) }),
-                ("unasked lists", 40, { _, references in .ids(.root, references.sorted(), more: true) }),
+                (
+                    "unasked ends", 5000,
+                    { _, references in .sifted(through: references[0], reached: references[1]) }
+                ),
                 ("comparisons", 600, { _, _ in .compare(.root, []) }),
-                ("lists", 600, { _, _ in .list(.root, after: nil) }),
+                (
+                    "ranges", 100,
+                    { _, _ in
+                        .sift(Sift(range: ReferenceRange(.root), salt: .quick(1), bytesMax: 1 << 20, known: []))
+                    }
+                ),
                 ("pings", 1000, { _, _ in .ping(HostilePeer.emptyVitals) }),
                 ("refusals", 2000, { _, _ in .notice("no\u{1B}[31m\nnot so") }),
             ]
@@ -82,24 +91,20 @@ extension NodeTests {
         }
 
         /// An answer that leads nowhere ends the link, instead of the two asking each other for ever.
-        @Test func aListThatDoesNotRiseEndsTheLink() async throws {
+        @Test func anAnswerThatOnlyPromisesEndsTheLink() async throws {
             let node = try await TestNode("anna")
             let peer = try HostilePeer(node)
             let vitals = Vitals(
                 clockMs: HostilePeer.nowMs, isSynchronised: false, highWater: HLC(ms: HostilePeer.nowMs),
-                root: DigestPrefix(count: 5000, sum: 7))
+                root: DigestPrefix(count: 50_000, sum: 7))
             try peer.send(.hello(vitals, peers: []))
             try peer.next("the comparison") { if case .compare(.root, _) = $0 { true } else { false } }
             let child = TimeBucket(level: 1, containing: HLC(ms: HostilePeer.nowMs))
-            try peer.send(.differ(.root, [ChildDifference(index: child.index, count: 900, references: nil)]))
-            try peer.next("the list") { $0 == .list(child, after: nil) }
-            let some = references(100, 5).sorted()
-            try peer.send(.ids(child, some, more: true))
-            try peer.next("the rest of the list") { message in
-                if case .want(let wanted) = message { try? peer.send(.gone(wanted)) }
-                return message == .list(child, after: some.last)
-            }
-            try peer.send(.ids(child, some, more: true))
+            let summary = BucketSummary(index: child.index, digest: DigestPrefix(count: 900, sum: 7))
+            try peer.send(.differ(.root, [summary]))
+            let range = ReferenceRange(child)
+            try peer.next("the question") { if case .sift(let sift) = $0 { sift.range == range } else { false } }
+            try peer.send(.sifted(through: range.through, reached: references(1)[0]))
             try peer.waitForClose()
         }
 
@@ -112,6 +117,40 @@ extension NodeTests {
             try peer.next("the answer") { $0 == .gone(some) }
             for round in 0..<3 { try peer.send(.want(references(4096, UInt64(round)))) }
             try peer.waitForClose()
+            let other = try HostilePeer.greeted(node)
+            let named = [UInt32](repeating: 0, count: 16_384)
+            let sift = Sift(range: ReferenceRange(.root), salt: .quick(1), bytesMax: 0, known: named)
+            for _ in 0..<300 { try? other.send(.sift(sift)) }
+            try other.waitForClose()
+        }
+
+        /// Whoever writes faster than his quota is heard later; the others are not, and nothing is lost.
+        @Test func whatIsPushedTooFastIsDelayed() async throws {
+            let a = try await TestNode("anna")
+            await a.node.setPushLimits(burst: 20, rate: 10)
+            let flooder = try await TestNode("flooder", peers: [a])
+            let b = try await TestNode("bert", peers: [a, flooder])
+            let (atA, atB, atFlooder) = (try a.client(), try b.client(), try flooder.client())
+            for node in [b, flooder] {
+                try atA.waitForPerson(UID.text(node.uid), "online") { $0["state"]?.string == "online" }
+            }
+            try atA.call("message.observe", ["in": "#general"])
+            let count = 400
+            for number in 0..<count {
+                try atFlooder.request("tree.set", ["path": .string("apps/flood/\(number)"), "value": .int(1)])
+            }
+            var slowestNs: UInt64 = 0
+            for number in 0..<20 {
+                let start = Deadline.nowNs
+                try atB.send(message: "in between \(number)")
+                try atA.event("message \(number)") { $0["message"]?["text"]?.string == "in between \(number)" }
+                slowestNs = max(slowestNs, Deadline.nowNs - start)
+            }
+            #expect(slowestNs / 1_000_000 < Pace.ms(500), "a message took \(slowestNs / 1_000_000) ms")
+            for _ in 0..<count { _ = try atFlooder.answer() }
+            #expect(await a.node.delayedCount > 0)
+            try atA.waitUntilEqual(peers: 2)
+            #expect(try atA.root() == atFlooder.root())
         }
 
         /// A bundle of a few bytes that would be large in memory is refused.
@@ -137,4 +176,9 @@ extension NodeTests {
             #expect(try node.client().status()["entries"]?.int == 1)
         }
     }
+}
+
+extension Node {
+    fileprivate func setPushLimits(burst: UInt64, rate: UInt64) { replicator.setPushLimits(burst: burst, rate: rate) }
+    fileprivate var delayedCount: Int { replicator.delayedCount }
 }

@@ -113,6 +113,52 @@ extension NodeTests {
             #expect(try node.client().call("node.status")["name"]?.string == "anna")
         }
 
+        /// SQLite would follow a link, and change what it leads to.
+        @Test func aDatabaseThatIsALinkIsRefused() async throws {
+            let home = try TestHome()
+            let target = home.file("precious")
+            try "data".write(toFile: target, atomically: false, encoding: .utf8)
+            _ = unsafe chmod(target, 0o644)
+            for name in ["workspace.db", "workspace.db-wal"] {
+                try FileManager.default.createSymbolicLink(atPath: home.file(name), withDestinationPath: target)
+                let error = await refusal(home)
+                #expect(error?.code == .unsafeFile && error?.description.contains(name) == true)
+                try FileManager.default.removeItem(atPath: home.file(name))
+            }
+            #expect(try String(contentsOfFile: target, encoding: .utf8) == "data" && mode(target) == 0o644)
+            #expect(await refusal(home) == nil)
+        }
+
+        /// Where a link of somebody else leads may be another place tomorrow.
+        @Test func aHomeBehindALink() async throws {
+            let (home, links) = (try TestHome(), try TestHome())
+            let link = links.file("link")
+            try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: home.path)
+            let found = try NodeHome(directory: link) { _ in nil }
+            try found.prepare()
+            // Only root can give one away.
+            guard geteuid() == 0 else { return }
+            #expect(unsafe lchown(link, 65534, 65534) == 0)
+            let error = #expect(throws: NodeError.self) { try found.prepare() }
+            #expect(error?.code == .unsafeFile && error?.description.contains("link") == true)
+        }
+
+        /// Nor is a folder or a file of somebody else taken.
+        @Test func whatBelongsToOthersIsRefused() async throws {
+            guard geteuid() == 0 else { return }
+            let home = try TestHome()
+            await (try TestNode("anna", home: home)).stop()
+            for name in ["workspace.db", "identity.key", "lock"] {
+                #expect(unsafe chown(home.file(name), 65534, 65534) == 0)
+                #expect(await refusal(home) != nil, "\(name)")
+                #expect(unsafe chown(home.file(name), 0, 0) == 0)
+            }
+            #expect(unsafe chown(home.path, 65534, 65534) == 0)
+            #expect(await refusal(home)?.code == .unsafeFile)
+            #expect(unsafe chown(home.path, 0, 0) == 0)
+            #expect(await refusal(home) == nil)
+        }
+
         @Test func aSocketPathThatIsTooLongSaysSo() throws {
             let error = #expect(throws: NodeError.self) {
                 try NodeHome(directory: "/tmp/" + String(repeating: "x", count: 120)) { _ in nil }
@@ -150,6 +196,8 @@ extension NodeTests {
             let node = try await TestNode("anna", peers: [peer])
             let client = try node.client()
             try client.call("profile.set", ["name": "Annabel"])
+            let mute: JSON = ["person": .string(UID.text(peer.uid))]
+            #expect(try client.call("people.mute", mute)["muted"] == true)
             let text = String(repeating: "x", count: 800_000)
             for number in 0..<12 { try client.set("free/\(number)", .string(text)) }
             try client.send(message: "precious")
@@ -169,6 +217,10 @@ extension NodeTests {
             #expect(try client.texts() == ["precious"])
             #expect(try client.value("free/7").string?.utf8.count == 800_000)
             #expect(try client.call("identity.show")["name"]?.string == "Annabel")
+            await node.stop()
+            let again = try await TestNode("Annabel", home: node.home)
+            let marked = try again.client().call("people.list")["people"]?.array?.filter { $0["muted"] == true }
+            #expect(marked?.map { $0["uid"]?.string } == [UID.text(peer.uid)])
         }
     }
 }

@@ -1,5 +1,6 @@
 import ControlAPI
 import Foundation
+import Lab
 import Net
 import Node
 import Seal
@@ -146,8 +147,13 @@ extension NodeTests {
             try b.client().waitForMessage("version 0")
             await a.stop()
             try b.client().call("channel.topic", ["channel": "#general", "topic": "earlier"])
+            let earlier = try #require(try AutoID(b.client().call("tree.newKey")["key"]?.string ?? ""))
             await b.stop()
             a = try await TestNode("anna", home: homes.a)
+            // A node begins up to a second ahead: what is said later has to be stamped later too.
+            try await eventually("anna's clock is past bert's", within: .seconds(60)) {
+                try AutoID(a.client().call("tree.newKey")["key"]?.string ?? "").map { $0.hlc > earlier.hlc } ?? false
+            }
             try a.client().call("channel.topic", ["channel": "#general", "topic": "later"])
             try a.client().call("message.edit", ["key": .string(key), "text": "version 1"])
             try a.client().call("message.edit", ["key": .string(key), "text": "version 2"])

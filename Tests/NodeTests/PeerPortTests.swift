@@ -57,6 +57,25 @@ extension NodeTests {
             #expect(try stranger.receive() == nil)
         }
 
+        /// Whoever goes on sending, but slowly, is closed all the same: the deadline is for the whole handshake.
+        @Test func aSlowHandshakeIsClosed() async throws {
+            let node = try await TestNode("anna") { $0.handshakeMs = 500 }
+            let stranger = try RawTCP(port: node.port)
+            // A byte short of the first message, so that nothing in it is looked at.
+            let bytes = Array("STR1".utf8) + [0, 48] + [UInt8](repeating: 1, count: 47)
+            var isOpen = true
+            for byte in bytes where isOpen {
+                stranger.trySend([byte])
+                isOpen = stranger.isOpen(forMs: 50)
+            }
+            let deadline = Deadline(afterMs: LineClient.timeoutMs)
+            while isOpen, deadline.leftMs > 0 { isOpen = stranger.isOpen(forMs: 50) }
+            #expect(!isOpen)
+            // Whoever keeps silent, too.
+            #expect(try RawTCP(port: node.port).receive() == nil)
+            try await node.waitForLog("no handshake within 500 ms", count: 2)
+        }
+
         @Test func aForeignNetworkKeyIsClosed() async throws {
             let node = try await TestNode("anna")
             #expect(throws: TestFailure.self) { try HostilePeer(node, networkKey: Bytes32(repeating: 3)) }
@@ -81,6 +100,20 @@ extension NodeTests {
             try peer.synchronise()
         }
 
+        /// With many addresses nobody gets more: the oldest handshake gives way to a newcomer.
+        @Test func theOldestHandshakeGivesWay() async throws {
+            let node = try await TestNode("anna") { $0.handshakeMs = 60_000 }
+            var idle: [RawTCP] = []
+            for number in 0..<(Node.halfOpenMax + 2) {
+                let host = UInt8(2 + number / Node.halfOpenPerAddressMax)
+                idle.append(try RawTCP(port: node.port, from: host))
+            }
+            for stranger in idle.prefix(2) { #expect(try stranger.receive() == nil) }
+            #expect(idle.suffix(Node.halfOpenMax - 1).allSatisfy { $0.isOpen(forMs: 0) })
+            try HostilePeer.greeted(node).synchronise()
+            #expect(node.logLines("too many handshakes are under way").count == 3)
+        }
+
         /// One identity cannot take all places, however many instances it claims to be.
         @Test func oneIdentityHasFewLinks() async throws {
             let node = try await TestNode("anna")
@@ -93,15 +126,20 @@ extension NodeTests {
             #expect(try node.client().status()["peers"]?.array?.count == Node.linksPerNodeMax)
         }
 
-        /// A second connection of the same program is closed, and the first goes on.
-        @Test func aSecondConnectionIsClosed() async throws {
+        /// A second connection of the same program takes the place of the first: nobody opens one who has another that
+        /// works.
+        @Test func aNewerConnectionReplacesTheOlder() async throws {
             let node = try await TestNode("anna")
             let key = SigningKey()
-            let first = try HostilePeer(node, key: key, instance: 7)
-            try first.synchronise()
-            let second = try HostilePeer(node, key: key, instance: 7)
-            try second.waitForClose()
-            try first.synchronise()
+            var link = try HostilePeer(node, key: key, instance: 7)
+            try link.synchronise()
+            for _ in 0..<3 {
+                let newer = try HostilePeer(node, key: key, instance: 7)
+                try link.waitForClose()
+                try newer.synchronise()
+                link = newer
+            }
+            #expect(try node.client().status()["peers"]?.array?.count == 1)
         }
 
         /// A peer of another protocol version, or with a payload that is none, is told and closed; its place is free

@@ -14,7 +14,7 @@ extension NodeTests {
                 "a//b", "a/.b", "a/b.c", "a#", "a$b", "a[0]", "a\u{1}b", "a\u{7F}", "///", deep,
                 String(repeating: "x", count: 769),
                 [String](repeating: String(repeating: "y", count: 99), count: 8)
-                    .joined(separator: "/"), ".priority", "a/.add:x",
+                    .joined(separator: "/"), "a/.add:x", "a/.priority/b", ".value", "a/.value",
             ]
             for path in bad {
                 for method in ["tree.get", "tree.set", "tree.remove", "tree.push", "tree.observe"] {
@@ -23,9 +23,10 @@ extension NodeTests {
                 }
             }
             for path in [5, .null, ["a"]] as [JSON] {
-                #expect(try client.refusal("tree.get", ["path": path]) == "invalid_path")
+                #expect(try client.refusal("tree.get", ["path": path]) == "invalid_params")
             }
-            #expect(try client.refusal("tree.get") == "invalid_path")
+            #expect(try client.refusal("tree.get") == "invalid_params")
+            #expect(try client.refusal("tree.set", ["value": 1]) == "invalid_params")
             // Limits are in bytes, and what just fits is taken.
             #expect(
                 try client.refusal("tree.set", ["path": .string(String(repeating: "ö", count: 384)), "value": 1])
@@ -33,16 +34,26 @@ extension NodeTests {
             #expect(try client.refusal("tree.set", ["path": .string(String(deep.dropLast(2))), "value": 1]) == "none")
             #expect(try client.refusal("tree.get", ["path": "/"]) == "none")
             #expect(try client.refusal("tree.set", ["path": "", "value": 1]) == "permission_denied")
+            #expect(try client.refusal("tree.set", ["path": ".priority", "value": 1]) == "permission_denied")
+            for method in ["tree.get", "tree.push", "tree.observe", "tree.transaction"] {
+                #expect(try client.refusal(method, ["path": "a/.priority", "value": 1]) == "invalid_path")
+            }
         }
 
         @Test func valuesThatAreNone() async throws {
             let node = try await TestNode("anna")
             let client = try node.client()
-            for value in [["a.b": 1], ["": 1], [".sv": "timestamp", "x": 1], ["x": [["$": 1]]]] as [JSON] {
+            for value in [["a.b": 1], ["": 1], [".info": 1], ["x": [["$": 1]]]] as [JSON] {
                 #expect(try client.refusal("tree.set", ["path": "apps/x", "value": value]) == "invalid_path")
             }
-            #expect(
-                try client.refusal("tree.set", ["path": "apps/x", "value": [".sv": "nonsense"]]) == "invalid_params")
+            for value in [
+                [".sv": "nonsense"], [".sv": "timestamp", "x": 1], [".sv": ["increment": "1"]], [".sv": ["add": 1]],
+                ["a": [".sv": ["increment": 1, "x": 2]]], [".value": ["a": 1]], [".value": 1, "a": 2],
+                [".priority": true, "a": 1], [".priority": ["a": 1], "a": 1],
+            ] as [JSON] {
+                #expect(
+                    try client.refusal("tree.set", ["path": "apps/x", "value": value]) == "invalid_params", "\(value)")
+            }
             var deep: JSON = 1
             for _ in 0..<31 { deep = ["a": deep] }
             #expect(try client.refusal("tree.set", ["path": "apps/x", "value": deep]) == "invalid_path")
@@ -141,11 +152,13 @@ extension NodeTests {
             #expect(try keys(["orderBy": "n", "startAt": 2]) == ["f", "a", "c"])
             #expect(try keys(["orderBy": "n", "startAfter": 2, "endBefore": "x"]) == ["a"])
             #expect(try keys(["orderBy": "n", "equalTo": 1]) == ["b"])
-            #expect(try keys(["limitToFirst": 2, "startAt": "c"]) == ["c", "d"])
+            #expect(try keys(["orderBy": "$key", "limitToFirst": 2, "startAt": "c"]) == ["c", "d"])
             for query in [
                 ["limitToFirst": 0], ["limitToFirst": 1, "limitToLast": 1], ["startAt": 1],
-                ["startAt": "a", "startAfter": "b"],
-                ["orderBy": "n", "equalTo": 1, "endAt": 2], ["orderBy": 5], ["limitToLast": 1e300], 7,
+                ["orderBy": "$key", "startAt": 1], ["orderBy": "n", "startKey": "a"],
+                ["orderBy": "n", "startAt": ["a": 1]], ["orderBy": "n", "startAt": "a", "startAfter": "b"],
+                ["orderBy": "n", "equalTo": 1, "endAt": 2], ["orderBy": 5], ["limitToLast": 1e300], ["limittolast": 1],
+                7,
             ] as [JSON] {
                 #expect(
                     try client.refusal("tree.get", ["path": "apps/q", "query": query]) == "invalid_params", "\(query)")

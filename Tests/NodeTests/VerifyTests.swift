@@ -39,10 +39,12 @@ extension NodeTests {
             try client.request("node.verify")
             let asked = try peer.next("the question") { if case .verify = $0 { true } else { false } }
             guard case .verify(let nonce) = asked else { return }
+            try peer.send(.verified(nonce: nonce, answer: nonce))
+            let key = try #require(Bytes32(nonce + nonce))
+            try peer.next("the sums") { $0 == .keyed(key: key, .root) }
             // Many wrong answers cost one comparison.
-            for _ in 0..<50 {
-                try peer.send(.verified(nonce: nonce, answer: nonce, count: 1, sum: .zero))
-            }
+            let wrong = BucketSummary(index: 1, digest: DigestPrefix(count: 1, sum: 1))
+            for _ in 0..<50 { try peer.send(.keyedSums(key: key, .root, [wrong])) }
             try peer.synchronise()
             peer.close()
             #expect(try client.answer()["result"] == ["peers": []])
@@ -59,15 +61,28 @@ extension NodeTests {
             }
             let peer = try HostilePeer.greeted(node)
             let other = try HostilePeer.greeted(node)
-            for number in 0..<500 { try peer.send(.verify(nonce: [UInt8](repeating: UInt8(number % 256), count: 16))) }
-            try other.send(.verify(nonce: [UInt8](repeating: 7, count: 16)))
+            var keys: [Bytes32] = []
+            for (index, peer) in [peer, other].enumerated() {
+                let nonce = [UInt8](repeating: UInt8(index), count: 16)
+                try peer.send(.verify(nonce: nonce))
+                try peer.next("the other nonce") { message in
+                    guard case .verified(nonce, let answer) = message, let key = Bytes32(nonce + answer) else {
+                        return false
+                    }
+                    keys.append(key)
+                    return true
+                }
+            }
+            for _ in 0..<500 { try peer.send(.keyed(key: keys[0], .root)) }
+            try other.send(.keyed(key: keys[1], .root))
             let start = Deadline.nowNs
             try client.send(message: "meanwhile")
             #expect(Deadline.nowNs - start < Pace.ns(1000))
-            try other.next("an answer") { if case .verified = $0 { true } else { false } }
-            try peer.next("an answer to the last") {
-                if case .verified(let nonce, _, _, _) = $0 { nonce[0] == UInt8(499 % 256) } else { false }
-            }
+            try other.next("an answer") { if case .keyedSums = $0 { true } else { false } }
+            try peer.next("an answer") { if case .keyedSums = $0 { true } else { false } }
+            // Another's key opens nothing.
+            try peer.send(.keyed(key: keys[1], .root))
+            try peer.synchronise()
         }
     }
 }

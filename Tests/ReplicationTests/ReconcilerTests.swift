@@ -5,102 +5,244 @@ import Wire
 
 @testable import Replication
 
+/// A node with the entries of these references.
+private struct FakeSource: PullSource {
+    var held: [EntryReference] = []
+    var taken: [ReferenceRange] = []
+
+    func digest(of bucket: TimeBucket) -> DigestPrefix {
+        let inside = held.filter { bucket.contains($0.hlc) }
+        return DigestPrefix(count: inside.count, sum: inside.reduce(0) { $0 &+ $1.idPrefix })
+    }
+
+    func children(of bucket: TimeBucket) -> [ChildDigest] {
+        guard bucket.level < TimeBucket.levelMax else { return [] }
+        let indices = Set(held.filter { bucket.contains($0.hlc) }.map { child(of: bucket, $0).index }).sorted()
+        return indices.compactMap { index in
+            TimeBucket(level: bucket.level + 1, index: index).map { ChildDigest(index: index, digest: digest(of: $0)) }
+        }
+    }
+
+    private func child(of bucket: TimeBucket, _ reference: EntryReference) -> TimeBucket {
+        TimeBucket(level: bucket.level + 1, containing: reference.hlc)
+    }
+
+    private func references(in range: ReferenceRange, newest limit: Int) -> [EntryReference] {
+        Array(held.filter(range.contains).sorted().reversed().prefix(limit))
+    }
+
+    func last(in range: ReferenceRange) -> EntryReference? { references(in: range, newest: 1).first }
+
+    func named(in range: ReferenceRange, salt: Salt, newest limit: Int) -> NamedRange {
+        let own = references(in: range, newest: limit)
+        var named = NamedRange(range: range, known: [UInt32](repeating: 0, count: own.count), count: own.count)
+        guard own.count == limit, let oldest = own.last else { return named }
+        named.known.removeLast()
+        named.range = ReferenceRange(after: oldest, through: range.through)
+        named.rest = ReferenceRange(after: range.after, through: oldest)
+        return named
+    }
+
+    func isTaken(_ range: ReferenceRange) -> Bool { taken.contains { $0.overlaps(range) } }
+}
+
 /// What a peer answers may be anything.
 @Suite struct ReconcilerTests {
-    private let bucket = TimeBucket(level: 1, containing: HLC(ms: 1_800_000_000_000))
+    private static let startMs: UInt64 = 1_800_000_000_000
+    private let bucket = TimeBucket(level: 1, containing: HLC(ms: ReconcilerTests.startMs))
 
-    private func references(_ range: Range<Int>) -> [EntryReference] {
-        range.map { EntryReference(hlc: HLC(ms: 1_800_000_000_000 + UInt64($0)), idPrefix: UInt64($0)) }
+    private func references(_ range: Range<Int>, everyMs: UInt64 = 1) -> [EntryReference] {
+        range.map {
+            EntryReference(hlc: HLC(ms: ReconcilerTests.startMs + UInt64($0) * everyMs), idPrefix: UInt64($0))
+        }
     }
 
-    private func pump(_ machine: inout Reconciler, nowMs: UInt64 = 0) -> [PeerMessage] {
-        machine.pump(nowMs: nowMs, children: { _ in [] }, claim: { $0 })
+    private func digest(_ count: Int) -> DigestPrefix { DigestPrefix(count: count, sum: 77) }
+
+    private func summary(_ bucket: TimeBucket, _ count: Int) -> BucketSummary {
+        BucketSummary(index: bucket.index, digest: digest(count))
     }
 
-    /// A puller that has asked for the list of a bucket.
-    private func listing() -> Reconciler {
+    private func pump(_ machine: inout Reconciler, _ source: FakeSource = FakeSource()) throws -> [PeerMessage] {
+        try machine.pump(nowMs: 0, source) { $0 }
+    }
+
+    private func bundles(_ count: Int, bytes: Int = 100) throws -> [Bundle] {
+        let signature = try #require(Signature([UInt8](repeating: 7, count: 64)))
+        return try (0..<count).map { number in
+            let entry = try Entry(
+                path: try Path(parsing: "apps/x/\(number)"), hlc: HLC(ms: 1 << 32), author: Bytes32(repeating: 1),
+                value: .string(String(repeating: "x", count: bytes)))
+            return Bundle(
+                author: entry.author, count: 1, signature: signature, leaves: [Bundle.Leaf(index: 0, entry: entry)],
+                omitted: [])
+        }
+    }
+
+    private func sifts(_ messages: [PeerMessage]) -> [Sift] {
+        messages.compactMap { if case .sift(let sift) = $0 { sift } else { nil } }
+    }
+
+    /// A puller that has asked for a bucket of which it has nothing.
+    private func sifting(_ count: Int = 100) throws -> (machine: Reconciler, sift: Sift) {
         var machine = Reconciler()
-        machine.start(nowMs: 0)
-        _ = pump(&machine)
-        _ = machine.differ(.root, [ChildDifference(index: bucket.index, count: 100, references: nil)], nowMs: 0) { $0 }
-        _ = pump(&machine)
-        return machine
+        machine.start(theirs: digest(100_000), salt: 1, nowMs: 0)
+        #expect(try pump(&machine) == [.compare(.root, [])])
+        let isHonest = machine.differ(.root, [summary(bucket, count)], nowMs: 0) { _ in [] }
+        #expect(isHonest)
+        let sift = try #require(sifts(try pump(&machine)).first)
+        #expect(sift.range == ReferenceRange(bucket) && sift.known.isEmpty)
+        return (machine, sift)
     }
 
-    @Test func listsMustRise() {
-        for bad in [references(0..<3).reversed(), [references(0..<1)[0], references(0..<1)[0]]] as [[EntryReference]] {
-            var machine = listing()
-            let isHonest = machine.ids(bucket, bad, more: true, nowMs: 0) { $0 }
+    @Test func answersMustLieInWhatWasAsked() throws {
+        for reached in [ReferenceRange(.root).after, ReferenceRange(.root).through] {
+            var (machine, sift) = try sifting()
+            let isHonest = machine.sifted(through: sift.range.through, reached: reached, nowMs: 0)
             #expect(!isHonest)
         }
-        var machine = listing()
-        let outside = [EntryReference(hlc: HLC(ms: 5), idPrefix: 1)]
-        let takesOutside = machine.ids(bucket, outside, more: false, nowMs: 0) { $0 }
-        #expect(!takesOutside)
-        machine = listing()
-        let takesRising = machine.ids(bucket, references(0..<3), more: true, nowMs: 0) { $0 }
-        #expect(takesRising)
-        let next = pump(&machine)
-        #expect(next.last == .list(bucket, after: references(2..<3)[0]))
-        let takesOverlap = machine.ids(bucket, references(2..<5), more: true, nowMs: 0) { $0 }
-        #expect(!takesOverlap)
+        var (machine, sift) = try sifting()
+        let isHonest = machine.sifted(through: sift.range.through, reached: sift.range.after, nowMs: 0)
+        let ended = machine.finish()
+        #expect(isHonest && ended)
     }
 
-    @Test func childrenMustBeDifferentOnesBelow() {
-        let child = ChildDifference(index: bucket.index, count: 5000, references: nil)
-        for bad in [[child, child], [ChildDifference(index: 1 << 40, count: 1, references: nil)]] {
-            var machine = Reconciler()
-            machine.start(nowMs: 0)
-            _ = pump(&machine)
-            let isHonest = machine.differ(.root, bad, nowMs: 0) { $0 }
-            #expect(!isHonest)
-        }
+    /// An answer that says that there is more and brings nothing would be asked for without end.
+    @Test func anAnswerWithMoreBringsSomething() throws {
+        let middle = references(0..<1)[0]
+        var (machine, sift) = try sifting()
+        let isHonest = machine.sifted(through: sift.range.through, reached: middle, nowMs: 0)
+        #expect(!isHonest)
+        (machine, sift) = try sifting()
+        machine.arrive(try bundles(3), nowMs: 0)
+        let goesOn = machine.sifted(through: sift.range.through, reached: middle, nowMs: 0)
+        #expect(goesOn)
+        let rest = try #require(sifts(try pump(&machine)).first)
+        #expect(rest.range == ReferenceRange(after: sift.range.after, through: middle))
+    }
+
+    @Test func childrenMustBeBelow() throws {
+        var machine = Reconciler()
+        machine.start(theirs: digest(100_000), salt: 1, nowMs: 0)
+        _ = try pump(&machine)
+        let outside = BucketSummary(index: 1 << 40, digest: digest(1))
+        let isHonest = machine.differ(.root, [outside], nowMs: 0) { _ in [] }
+        #expect(!isHonest)
     }
 
     /// What nobody asked for is not even looked at.
-    @Test func unaskedAnswersAreLetPass() {
+    @Test func unaskedAnswersAreLetPass() throws {
         var machine = Reconciler()
         var looked = 0
-        let look = { (references: [EntryReference]) in
-            looked += references.count
-            return references
+        let isHonest = machine.differ(.root, [summary(bucket, 5)], nowMs: 0) { _ in
+            looked += 1
+            return []
         }
-        _ = machine.ids(bucket, references(0..<4000), more: true, nowMs: 0, lacks: look)
-        _ = machine.differ(.root, [], nowMs: 0, lacks: look)
-        #expect(looked == 0)
-        #expect(pump(&machine).isEmpty)
+        let range = ReferenceRange(.root)
+        let isHonestToo = machine.sifted(through: range.through, reached: range.after, nowMs: 0)
+        #expect(isHonest && isHonestToo && looked == 0)
+        #expect(try pump(&machine).isEmpty)
     }
 
-    /// Neither lists nor offers without end fill the memory; asking goes on as answers come.
-    @Test func whatWaitsIsBounded() {
-        var machine = listing()
-        var count = 0
-        for page in 0..<20 {
-            let part = references(page * 1024..<(page + 1) * 1024)
-            guard machine.ids(bucket, part, more: true, nowMs: 0, lacks: { $0 }) else { break }
-            count += pump(&machine).count { if case .list = $0 { true } else { false } }
+    /// The youngest first; what is equal is not asked for, and what the answer tells of the next level saves asking.
+    @Test func theYoungestDifferenceComesFirst() throws {
+        let held = references(0..<5000, everyMs: 60_000)
+        var machine = Reconciler()
+        machine.start(theirs: digest(100_000), salt: 1, nowMs: 0)
+        let source = FakeSource(held: held)
+        #expect(try pump(&machine, source) == [.compare(.root, source.children(of: .root))])
+        let children = source.children(of: bucket)
+        var told = children.map { BucketSummary(index: $0.index, digest: $0.digest) }
+        let (old, young) = (told[2].index, told[told.count - 2].index)
+        for index in [2, told.count - 2] { told[index] = BucketSummary(index: told[index].index, digest: digest(280)) }
+        let root = BucketSummary(index: bucket.index, digest: digest(100_000), children: told)
+        let isHonest = machine.differ(.root, [root], nowMs: 0) { source.children(of: $0) }
+        #expect(isHonest)
+        let asked = sifts(try pump(&machine, source))
+        let expected = [young, old].compactMap { TimeBucket(level: 2, index: $0).map { ReferenceRange($0) } }
+        #expect(asked.map(\.range) == expected)
+        #expect(asked.allSatisfy { !$0.known.isEmpty })
+    }
+
+    /// Of a bucket with very many entries first what is behind the last own one, then all of it in parts.
+    @Test func largeBucketsAreSiftedInParts() throws {
+        let minute = TimeBucket(level: 3, containing: HLC(ms: ReconcilerTests.startMs))
+        let source = FakeSource(
+            held: (0..<10_000).map {
+                EntryReference(hlc: HLC(ms: minute.lowerBound.ms + UInt64($0)), idPrefix: UInt64($0))
+            })
+        var machine = Reconciler()
+        machine.start(theirs: digest(200_000), salt: 1, nowMs: 0)
+        _ = try pump(&machine, source)
+        let below = TimeBucket(level: 2, containing: minute.lowerBound)
+        let hours = BucketSummary(
+            index: below.index, digest: digest(200_000), children: [summary(minute, 200_000)])
+        let days = BucketSummary(index: bucket.index, digest: digest(200_000), children: [hours])
+        let isHonest = machine.differ(.root, [days], nowMs: 0) { source.children(of: $0) }
+        #expect(isHonest)
+        let first = sifts(try pump(&machine, source))
+        #expect(first.count == 1 && first[0].known.isEmpty && first[0].range.after == source.held.last)
+        machine.arrive(try bundles(1), nowMs: 0)
+        let ends = machine.sifted(through: first[0].range.through, reached: first[0].range.after, nowMs: 0)
+        #expect(ends)
+        #expect(try pump(&machine, source).isEmpty, "before it is stored nobody knows what else is missing")
+        machine.store(nowMs: 0)
+        var known = 0
+        var oldest = ReferenceRange(minute).through
+        for _ in 0..<10 {
+            for sift in sifts(try pump(&machine, source)) {
+                #expect(sift.range.through == oldest && sift.known.count <= Reconciler.namedMax)
+                oldest = sift.range.after
+                known += sift.known.count
+                _ = machine.sifted(through: sift.range.through, reached: sift.range.after, nowMs: 0)
+            }
         }
-        #expect(count <= Reconciler.waitingMax / 1024 + 1)
+        #expect(known == source.held.count && oldest == ReferenceRange(minute).after)
+        let ended = machine.finish()
+        #expect(ended)
+    }
+
+    /// A peer that claims to have ever more does not get more outstanding than the credit, and offers do not fill the
+    /// memory.
+    @Test func whatIsUnderWayIsBounded() throws {
+        var machine = Reconciler()
+        machine.start(theirs: digest(1 << 30), salt: 1, nowMs: 0)
+        _ = try pump(&machine)
+        let below = (0..<200).map { summary(TimeBucket(level: 1, containing: HLC(ms: UInt64($0) << 32)), 4000) }
+        let isHonest = machine.differ(.root, below, nowMs: 0) { _ in [] }
+        #expect(isHonest)
+        var asked: [Sift] = []
+        for _ in 0..<10 { asked += sifts(try pump(&machine)) }
+        try #require(asked.count >= 2)
+        #expect(asked.reduce(0) { $0 + $1.bytesMax } <= Reconciler.creditBytes)
+        // What has come and is not stored counts too.
+        machine.arrive(try bundles(1, bytes: asked[0].bytesMax), nowMs: 0)
+        _ = machine.sifted(through: asked[0].range.through, reached: asked[0].range.after, nowMs: 0)
+        #expect(try pump(&machine).isEmpty)
+        machine.store(nowMs: 0)
+        #expect(try !pump(&machine).isEmpty)
         for page in 100..<200 where machine.takesOffers {
             machine.offer(references(page * 4096..<(page + 1) * 4096), nowMs: 0)
         }
+        _ = try pump(&machine)
         #expect(machine.outstanding.count <= Reconciler.wantsMax)
-        // As what was asked for is answered, the list goes on.
-        var rounds = 0
-        var goesOn = false
-        while !goesOn, rounds < 100 {
-            rounds += 1
-            machine.settle(machine.outstanding.sorted(), delivered: true, nowMs: 0)
-            goesOn = pump(&machine).contains { if case .list = $0 { true } else { false } }
-        }
-        #expect(goesOn)
+    }
+
+    /// What another peer is being asked for is left to it, and looked at again in the end.
+    @Test func whatIsTakenIsPostponed() throws {
+        var machine = Reconciler()
+        machine.start(theirs: digest(100), salt: 1, nowMs: 0)
+        var source = FakeSource(taken: [ReferenceRange(bucket)])
+        #expect(try pump(&machine, source).isEmpty)
+        source.taken = []
+        #expect(sifts(try pump(&machine, source)).map(\.range) == [ReferenceRange(.root)])
     }
 
     /// One answer now and then does not keep the rest of a pull alive for ever at others' expense.
-    @Test func aPullWithoutProgressEnds() {
+    @Test func aPullWithoutProgressEnds() throws {
         var machine = Reconciler()
         machine.offer(references(0..<300), nowMs: 0)
-        _ = pump(&machine)
+        _ = try pump(&machine)
         let endsEarly = machine.abandonIfStalled(nowMs: Reconciler.stallMs)
         #expect(!endsEarly)
         let ends = machine.abandonIfStalled(nowMs: Reconciler.stallMs + 1)

@@ -25,6 +25,30 @@ import Wire
             workspace: workspace)
     }
 
+    /// The count that is kept is that of a recount, whatever comes and ends.
+    @Test func liveAuthorsAreCounted() throws {
+        var soft = SoftState()
+        var random = SmallGenerator(seed: 5)
+        var ms = workspaceMs
+        for step in 0..<400 {
+            let key = key(Int.random(in: 0..<6, using: &random))
+            let channel = Int.random(in: 0..<3, using: &random)
+            let monotonicMs = nowMs + UInt64(step) * 500
+            ms += 500
+            let ttlMs: UInt64 = Int.random(in: 0..<4, using: &random) == 0 ? 0 : 6000
+            let record = try record(key, channel, ms: ms, ttlMs: ttlMs)
+            switch Int.random(in: 0..<6, using: &random) {
+            case 0: _ = soft.expire(nowMs: monotonicMs)
+            case 1: _ = soft.end(author: key.publicKey, path: record.path, notAfter: record.hlc, nowMs: monotonicMs)
+            default: _ = soft.insert(record, nowMs: monotonicMs, workspaceMs: ms)
+            }
+            #expect(soft.liveAuthorCount == soft.liveAuthors.count)
+            #expect(soft.firstLiveAuthor == soft.liveAuthors.first)
+            #expect(soft.liveAuthors.allSatisfy { soft.isLive($0) })
+        }
+        #expect(soft.liveAuthorCount > 0)
+    }
+
     @Test func aRecordLivesItsTimeAndTheGreaterTimeWins() throws {
         var soft = SoftState()
         let key = key(1)

@@ -38,7 +38,7 @@ import Tree
         #expect(try again.readMark(container: channel) == 2)
         #expect(try again.bundles(for: again.allReferences()).bundles == bundles)
         try again.commit(testEntry("channels/c/messages/new", .integer(1), ms: 99))
-        #expect(try again.lastArrival(container: channel) == arrival + 1)
+        #expect(try again.lastArrival(container: channel) > arrival)
         again.close()
     }
 
@@ -68,7 +68,7 @@ import Tree
         #expect(try again.entryCount == 1)
         #expect(try again.database.integer("SELECT count(*) FROM bundle") == 1 - 1)
         #expect(try again.database.integer("SELECT count(*) FROM proof") == 0)
-        #expect(try again.database.integer("SELECT count(*) FROM message") == 0)
+        #expect(try again.database.integer("SELECT count(*) FROM entry WHERE arrival IS NOT NULL") == 0)
         again.close()
     }
 
@@ -146,12 +146,14 @@ import Tree
             try store.database.execute(
                 """
                 INSERT INTO author(key) VALUES(zeroblob(32));
+                INSERT INTO container(path) VALUES(CAST(x'02' || 'channels' || x'0002' || 'c' || x'00' AS BLOB));
                 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(count))
-                INSERT INTO entry(path, hlc, author, id, kind, held, signature, value)
-                SELECT CAST(x'02' || 'channels' || x'0002' || 'c' || x'0002' || 'messages' || x'0002'
-                    || printf('a%08d', i) || x'00' AS BLOB), i, 1, randomblob(32), 0, 0, zeroblob(64), x'FF' FROM n
+                INSERT INTO entry(path, hlc, author, prefix, id, kind, held, signature, value)
+                SELECT CAST(x'030000000102' || printf('a%08d', i) || x'00' AS BLOB), i, 1, random(), randomblob(24), 0,
+                    0, zeroblob(64), x'FF' FROM n
                 """)
             try #require(try store.database.integer("SELECT count(*) FROM entry") == count)
+            store.lastChange = Int64(count)
             _ = try store.commit([testBundle(entries(100))], heldAfter: farFuture)
             let before = store.database.virtualMachineSteps
             var keys: [String] = []

@@ -12,10 +12,17 @@ import Tree
         defer { database.close() }
         let memory: any NodeStore = MemoryStore()
         var clock: UInt64 = 1 << 40
+        var day: UInt64 = 0
         for step in 0..<40 {
             clock += UInt64(random.below(400))
             let limit = HLC(ms: clock)
-            switch random.below(8) {
+            switch random.below(9) {
+            case 8:
+                for _ in 0..<3 {
+                    day += 24 * 3600 * 1000
+                    let isMoreLeft = try database.expireGraves(nowMs: day, limit: 2)
+                    try #require(try memory.expireGraves(nowMs: day, limit: 2) == isMoreLeft, "seed \(seed)")
+                }
             case 0:
                 let (a, b) = try (database.release(heldAfter: limit), memory.release(heldAfter: limit))
                 try #require(a.applied == b.applied && a.dead == b.dead, "seed \(seed), step \(step)")
@@ -60,6 +67,9 @@ import Tree
         try #require(try a.children(of: .root).map(\.digest) == b.children(of: .root).map(\.digest), place)
         try #require(try a.bundles(for: references).bundles == b.bundles(for: references).bundles, place)
         try #require(try a.entryCount == b.entryCount && a.heldCount == b.heldCount, place)
+        let (gravesA, gravesB) = try (a.graves().map(\.words), b.graves().map(\.words))
+        try #require(gravesA == gravesB, place)
+        try #require(try a.graves("a/0", limit: 2).map(\.id) == b.graves("a/0", limit: 2).map(\.id), place)
         try #require(try a.nextHeldDue == b.nextHeldDue, place)
         let (heldA, heldB) = try (Set(a.heldAuthors), Set(b.heldAuthors))
         try #require(heldA == heldB, place)

@@ -37,6 +37,8 @@ private struct Trace {
     private static let authors = [Bytes32(repeating: 1), Bytes32(repeating: 2)]
 
     let seed: UInt64
+    /// What each replica was given, in order.
+    private var given: [[Bundle]] = Array(repeating: [], count: Trace.replicaCount)
     private var random: SeededRandom
     /// Groups of one author with one time, as an `update` makes them, or single ones.
     private var groups: [[Entry]] = []
@@ -78,19 +80,23 @@ private struct Trace {
         var deliveries = Array(groups.indices) + (0..<random.below(3)).map { _ in random.below(groups.count) }
         deliveries.shuffle(using: &random)
         for group in deliveries {
-            _ = try stores[random.below(stores.count)].commit([randomPart(of: group)], heldAfter: farFuture)
-            if random.below(5) == 0 { try join(random.element(stores), into: random.element(stores)) }
+            let bundle = try randomPart(of: group)
+            try give([bundle], random.below(stores.count), stores)
+            if random.below(5) == 0 { try join(random.below(stores.count), random.below(stores.count), stores) }
         }
         // The rest of what was cut into parts, and then a round that reaches everybody.
         for group in groups.indices where groups[group].count > 1 {
-            _ = try stores[random.below(stores.count)].commit([testBundle(groups[group])], heldAfter: farFuture)
+            try give([testBundle(groups[group])], random.below(stores.count), stores)
         }
         let order = Array(stores.indices).shuffled(using: &random)
-        try join(stores[order[0]], into: stores[order[1]])
-        try join(stores[order[1]], into: stores[order[2]])
-        try join(stores[order[2]], into: stores[order[0]])
-        try join(stores[order[0]], into: stores[order[1]])
+        for (from, to) in [(0, 1), (1, 2), (2, 0), (0, 1)] { try join(order[from], order[to], stores) }
         try check(stores)
+        for index in stores.indices { try checkGraves(stores[index], given[index]) }
+    }
+
+    private mutating func give(_ bundles: [Bundle], _ index: Int, _ stores: [any NodeStore]) throws {
+        _ = try stores[index].commit(bundles, heldAfter: farFuture)
+        given[index] += bundles
     }
 
     /// A group as one bundle, or a part of it with a proof.
@@ -101,13 +107,43 @@ private struct Trace {
         return try testBundle(entries, present: present.isEmpty ? [random.below(entries.count)] : present)
     }
 
-    private func join(_ source: any NodeStore, into target: any NodeStore) throws {
+    private mutating func join(_ from: Int, _ to: Int, _ stores: [any NodeStore]) throws {
+        let (source, target) = (stores[from], stores[to])
         guard try source !== target && source.digest(of: .root) != target.digest(of: .root) else { return }
         let wanted = try source.allReferences().filter { try !target.contains($0) }
         guard !wanted.isEmpty else { return }
         let (bundles, gone) = try #require(try? source.bundles(for: wanted), "seed \(seed)")
         try #require(gone.isEmpty, "seed \(seed)")
-        _ = try target.commit(bundles, heldAfter: farFuture)
+        try give(bundles, to, stores)
+    }
+
+    /// Every grave is an entry that the replica was given and that another author has overwritten; whatever nobody but
+    /// others has overwritten lies there; and both stores have the same.
+    private func checkGraves(_ store: any NodeStore, _ given: [Bundle]) throws {
+        let received = Set(given.flatMap { $0.leaves.map(\.entry) })
+        let graves = try store.graves()
+        try #require(Set(graves.map(\.id)).count == graves.count, "seed \(seed)")
+        for grave in graves {
+            let entry = try #require(received.first { $0.id == grave.id }, "seed \(seed)")
+            let isSame = grave.path == entry.path && grave.value == entry.value && grave.hlc == entry.hlc
+            try #require(isSame && grave.author == entry.author, "seed \(seed)")
+            let killer = received.first { killer in
+                killer.author == grave.killer.author && killer.hlc == grave.killer.hlc
+                    && killer.author != entry.author && killer.path.contains(entry.path) && entry.stamp < killer.stamp
+            }
+            try #require(killer != nil, "seed \(seed)")
+        }
+        let ids = Set(graves.map(\.id))
+        for entry in received where !ids.contains(entry.id) {
+            let killers = received.filter { $0.path.contains(entry.path) && entry.stamp < $0.stamp }
+            let isOwn = killers.isEmpty || killers.contains { $0.author == entry.author }
+            try #require(isOwn, "\(entry.path) is missing, seed \(seed)")
+        }
+        guard store is DatabaseStore else { return }
+        let memory: any NodeStore = MemoryStore()
+        for bundle in given { _ = try memory.commit([bundle], heldAfter: farFuture) }
+        let words = try memory.graves().map(\.words)
+        try #require(words == graves.map(\.words), "seed \(seed)")
     }
 
     private mutating func check(_ stores: [any NodeStore]) throws {

@@ -68,20 +68,45 @@ import Tree
             for entry in entries { try store.commit(entry) }
             let sorted = entries.map(\.reference).sorted()
             var paged: [EntryReference] = []
+            var rest = ReferenceRange(.root)
             while true {
-                let page = try store.references(in: .root, after: paged.last, limit: 7)
+                let page = try store.references(in: rest, newest: 7)
                 paged.append(contentsOf: page)
-                if page.count < 7 { break }
+                guard page.count == 7, let last = page.last else { break }
+                // Up to the last one and with it: it comes again.
+                rest = ReferenceRange(after: rest.after, through: last)
+                paged.removeLast()
             }
-            #expect(paged == sorted)
+            #expect(paged == sorted.reversed())
             let bucket = TimeBucket(level: 2, containing: sorted[50].hlc)
             let inside = sorted.filter { bucket.contains($0.hlc) }
-            #expect(try store.references(in: bucket, after: nil, limit: .max) == inside)
-            #expect(try store.references(in: bucket, after: sorted[0], limit: .max) == inside.filter { sorted[0] < $0 })
-            #expect(try store.references(in: bucket, after: sorted[99], limit: 5).isEmpty)
-            #expect(try store.references(in: .root, after: nil, limit: -1).isEmpty)
+            #expect(try store.references(in: ReferenceRange(bucket), newest: .max) == inside.reversed())
+            let middle = ReferenceRange(after: sorted[30], through: sorted[60])
+            #expect(try store.references(in: middle, newest: .max) == sorted[31...60].reversed())
+            let behind = ReferenceRange(after: sorted[99], through: ReferenceRange(.root).through)
+            #expect(try store.references(in: behind, newest: 5).isEmpty)
+            #expect(try store.references(in: ReferenceRange(.root), newest: -1).isEmpty)
+            #expect(try store.references(in: ReferenceRange(after: sorted[9], through: sorted[3]), newest: 9).isEmpty)
             let nonce = [UInt8](repeating: 1, count: 65)
             #expect(throws: StoreError.self) { try store.keyedDigest(nonce: nonce, of: .root) }
+        }
+    }
+
+    /// The last messages of a channel with what stands below them, the newest first, and nothing from beside it.
+    @Test(arguments: Backend.allCases) func theTailOfAPath(backend: Backend) throws {
+        try backend.with { store in
+            for number in 0..<20 {
+                try store.commit(testEntry("c/x/m/k\(10 + number)", .integer(1), ms: UInt64(100 + number)))
+            }
+            try store.commit(testEntry("c/x/m/k28/reactions/a", .integer(1), ms: 500))
+            try store.commit(testEntry("c/x/n", .integer(1), ms: 501), testEntry("c/y/m/k99", .integer(1), ms: 502))
+            func times(_ children: Int, _ limit: Int) throws -> [UInt64] {
+                try store.tail(of: testPath("c/x/m"), children: children, limit: limit).map(\.hlc.ms)
+            }
+            #expect(try times(3, 100) == [119, 500, 118, 117])
+            #expect(try times(3, 2) == [119, 500])
+            #expect(try times(0, 5).isEmpty && times(5, 0).isEmpty)
+            #expect(try times(100, 100).count == 21)
         }
     }
 

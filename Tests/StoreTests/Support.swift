@@ -42,6 +42,11 @@ enum Backend: CaseIterable, Sendable, CustomTestStringConvertible {
     }
 }
 
+extension Grave {
+    /// Without its number, which tells nothing but the order.
+    var words: String { "\(path) \(value) \(author) \(hlc) \(id) by \(killer) \(diedMs)" }
+}
+
 /// Stores do not verify, so tests of what they do with entries can do without signing.
 let anySignature = Signature([UInt8](repeating: 7, count: 64))
 
@@ -84,7 +89,19 @@ extension NodeStore {
         return entries
     }
 
-    func allReferences() throws -> [EntryReference] { try references(in: .root, after: nil, limit: .max) }
+    func allReferences() throws -> [EntryReference] {
+        try references(in: ReferenceRange(.root), newest: .max).reversed()
+    }
+
+    /// What others overwrote around a path, the last death first.
+    func graves(_ path: String = "", before: Int64? = nil, limit: Int = .max) throws -> [Grave] {
+        var found: [Grave] = []
+        try graves(around: testPath(path), before: before, limit: limit) { grave in
+            found.append(grave)
+            return true
+        }
+        return found
+    }
 
     func value(_ path: String) throws -> Value { try TreeView(self).value(at: testPath(path)) }
 }

@@ -48,6 +48,7 @@ import Tree
     /// 64 ticks a millisecond, and after a second's worth of them it waits for time to pass.
     @Test func burstsRunASecondAhead() {
         var clock = HybridClock(workspaceMs: 1000, greatestStored: .zero, randomness: 0)
+        #expect(clock.last == HLC(ms: 1001))
         var ticks = 0
         while clock.tick(workspaceMs: 2000) != nil { ticks += 1 }
         #expect(ticks == 64 * 1001, "from 2000.0 to 3000.63")
@@ -60,8 +61,12 @@ import Tree
 
     @Test func aFreshClockDoesNotWait() {
         for randomness in [0, 999, 31 << 32 | 999] as [UInt64] {
-            var clock = HybridClock(workspaceMs: 1000, greatestStored: .zero, randomness: randomness)
-            for _ in 0..<32 { #expect(clock.tick(workspaceMs: 1000) != nil) }
+            // Also after a burst that ran ahead, in which it was killed.
+            for stored in [0, 2000] as [UInt64] {
+                var clock = HybridClock(workspaceMs: 1000, greatestStored: HLC(ms: stored), randomness: randomness)
+                let ticks = (0..<60_000).count { _ in clock.tick(workspaceMs: 1000) != nil }
+                #expect(ticks == 60_000)
+            }
         }
     }
 

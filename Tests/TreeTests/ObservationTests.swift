@@ -21,6 +21,10 @@ private final class Entries: EntryReader {
         let range = entries.filter { !($0.key < lower) && $0.key < upper }
         for item in descending ? range.reversed() : range where try !body(item.entry) { return }
     }
+
+    func scanPriorities(from lower: PathKey, to upper: PathKey, _ body: (Entry) throws -> Bool) rethrows {
+        try scan(from: lower, to: upper, descending: false) { $0.path.last == .priority ? try body($0) : true }
+    }
 }
 
 /// What observers are told, held against what changed between two readings.
@@ -47,6 +51,9 @@ private final class Entries: EntryReader {
             children = try view.window(of: path, query, sizeMax: .max).children.map { ($0.key, $0.value) }
             value = .object(ObjectValue(children))
             guard children.isEmpty else { return }
+            value = .null
+            // A query chooses among children; a scalar has none.
+            guard query.isWhole else { return }
             let whole = try view.value(at: path)
             value = whole.object == nil ? whole : .null
         }

@@ -221,6 +221,45 @@ import Tree
         #expect(try denial(alice, .null) == .malformedKey)
     }
 
+    /// Whether a place is open is what the table says of everybody: a stranger, and whoever is named in a path.
+    @Test(arguments: 0..<4) func openIsWhereAnybodyMayWrite(seed: Int) throws {
+        var random = SeededRandom(seed: UInt64(seed))
+        let words = [
+            "users", "channels", "dms", "rooms", "presence", "retention", "apps", "x", "messages", "reads",
+            "typingIndicator", "reactions", "epochs", "topic", "lunch", "0", ".priority", "{+}",
+        ]
+        let choices = words + Array(OwnershipTests.names.keys.sorted().map { "{\($0)}" })
+        let authors = [Bytes32(repeating: 9), OwnershipTests.alice, OwnershipTests.bob, Bytes32(repeating: 3), .zero]
+        let end = HLC(ms: HLC.msMax)
+        var openCount = 0
+        for _ in 0..<3000 {
+            // The first levels decide: they are not left to chance alone.
+            let starts = [
+                ["channels"], ["channels", "{name}"], ["channels", "{push}", "messages"], ["rooms", "{M}"], [],
+            ]
+            var template = random.element(starts)
+            for _ in 0..<(1 + random.below(4)) { template.append(random.element(choices)) }
+            let text = template.joined(separator: "/")
+            let path = try OwnershipTests.path(text)
+            // An engine's key stands last.
+            guard path.keys.dropLast().allSatisfy({ !$0.isEngine }) else { continue }
+            // Only its author may add under an AutoID; the number that he adds to is everybody's or not.
+            let place = path.last?.additionID == nil ? path : path.parent
+            guard !place.isRoot else {
+                #expect(!Ownership.isOpen(path))
+                continue
+            }
+            let allowed = try authors.filter { author in
+                let entry = try Entry(path: place, hlc: end, author: author, value: .integer(1))
+                return Ownership.denial(of: entry) == nil
+            }
+            #expect(Ownership.isOpen(path) == (allowed.count == authors.count), "\(text)")
+            if Ownership.isOpen(path) { openCount += 1 }
+        }
+        #expect(openCount > 300 && openCount < 2500)
+        #expect(!Ownership.isOpen(.root))
+    }
+
     @Test func softStateHasItsOwnPlaces() throws {
         let (alice, bob) = (OwnershipTests.alice, OwnershipTests.bob)
         func denial(_ path: String, _ author: Bytes32) throws -> Denial? {

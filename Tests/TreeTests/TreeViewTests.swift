@@ -3,7 +3,7 @@ import Testing
 import Tree
 
 /// Entries in an array: the simplest reader there is.
-private struct ArrayReader: EntryReader {
+struct ArrayReader: EntryReader {
     private let entries: [(key: PathKey, entry: Entry)]
 
     init(_ entries: [Entry]) {
@@ -15,6 +15,10 @@ private struct ArrayReader: EntryReader {
     func scan(from lower: PathKey, to upper: PathKey, descending: Bool, _ body: (Entry) throws -> Bool) rethrows {
         let range = entries.filter { !($0.key < lower) && $0.key < upper }
         for item in descending ? range.reversed() : range where try !body(item.entry) { return }
+    }
+
+    func scanPriorities(from lower: PathKey, to upper: PathKey, _ body: (Entry) throws -> Bool) rethrows {
+        try scan(from: lower, to: upper, descending: false) { $0.path.last == .priority ? try body($0) : true }
     }
 }
 
@@ -89,14 +93,46 @@ private struct ArrayReader: EntryReader {
         #expect(try keys(view, "") == ["a", "s"])
     }
 
-    @Test func additionsCountOnTopOfTheirBase() throws {
-        let author = Bytes32(repeating: 1)
-        func addition(_ path: String, _ ms: UInt64, _ value: Value) throws -> Entry {
-            let hlc = HLC(ms: ms)
-            let key = Key.addition(AutoID(hlc: hlc, author: author))
-            return try Entry(
-                path: #require(Path(parsing: path).appending(key)), hlc: hlc, author: author, value: value)
+    /// Concurrent writes can leave an addition where children stand, or a tombstone below a sum: whatever is read of
+    /// them, alone or as part of what is above, is the same.
+    @Test func sumsBesideChildren() throws {
+        func addition(_ path: String, _ ms: UInt64) throws -> Entry { try self.addition(path, ms, .integer(1)) }
+        let one = object(("x", .integer(1)))
+        let cases: [([Entry], Value)] = try [
+            ([testEntry("a", object(("p", one)), ms: 1), addition("a/p", 2)], one),
+            ([testEntry("a/p/x", .integer(1), ms: 1), addition("a/p", 2)], one),
+            ([addition("a/p", 1), testEntry("a/p/x", .integer(1), ms: 2)], one),
+            ([testEntry("a", object(("p", .integer(5))), ms: 1), addition("a/p", 2)], .integer(6)),
+            ([testEntry("a/p/x", .null, ms: 1), addition("a/p", 2)], .integer(1)),
+            ([addition("a/p", 1), testEntry("a/p/x", .null, ms: 2)], .null),
+            ([addition("a/p", 1), testEntry("a/p/x", .null, ms: 2), addition("a/p", 3)], .integer(1)),
+            (
+                [testEntry("a/p", .integer(5), ms: 1), testEntry("a/p/x", .null, ms: 2), addition("a/p", 3)],
+                .integer(1)
+            ),
+            (
+                [testEntry("a", object(("p", one)), ms: 1), testEntry("a/p/x", .null, ms: 2), addition("a/p", 3)],
+                .integer(1)
+            ),
+        ]
+        for (number, (entries, expected)) in cases.enumerated() {
+            let view = TreeView(ArrayReader(entries))
+            #expect(try value(view, "a/p") == expected, "case \(number)")
+            #expect(try value(view, "a")["p"] == expected, "case \(number), from above")
+            #expect(try value(view, "a/p/x") == expected["x"], "case \(number), from below")
+            let key = try #require(Key("p"))
+            #expect(try view.child(key, of: Path(parsing: "a")) == expected, "case \(number), as a child")
         }
+    }
+
+    private func addition(_ path: String, _ ms: UInt64, _ value: Value) throws -> Entry {
+        let author = Bytes32(repeating: 1)
+        let hlc = HLC(ms: ms)
+        let place = try #require(Path(parsing: path).appending(.addition(AutoID(hlc: hlc, author: author))))
+        return try Entry(path: place, hlc: hlc, author: author, value: value)
+    }
+
+    @Test func additionsCountOnTopOfTheirBase() throws {
         let view = try view(
             testEntry("n", .integer(10), ms: 10), addition("n", 20, .integer(2)), addition("n", 21, .double(0.5)),
             addition("n", 5, .integer(100)), addition("new", 30, .integer(7)), testEntry("text", .string("x"), ms: 10),
@@ -109,7 +145,29 @@ private struct ArrayReader: EntryReader {
         #expect(try keys(view, "n") == [], "no child is made by the engine")
     }
 
-    @Test func prioritiesAndUnknownKindsAreShownNowhere() throws {
+    /// Of the inner sum the tombstone leaves nothing: that takes nothing away from the outer one.
+    @Test func aTombstoneBelowTwoSums() throws {
+        let view = try view(
+            addition("a", 30, .integer(3)), addition("a/x", 10, .integer(1)), testEntry("a/x/y", .null, ms: 20))
+        #expect(try value(view, "a") == .integer(3))
+    }
+
+    /// Additions and tombstones are not what makes a value large, but long keys are.
+    @Test func whatMakesAValueLarge() throws {
+        let additions = try (0..<3000).map { try addition("n", 10 + UInt64($0), .integer(1)) }
+        #expect(try TreeView(ArrayReader(additions)).value(at: Path(parsing: "n"), sizeMax: 4000) == .integer(3000))
+        let long = String(repeating: "k", count: 700)
+        let wide = try TreeView(ArrayReader((0..<100).map { try testEntry("w/\(long)\($0)") }))
+        #expect(throws: ReadError.tooLarge) { try wide.value(at: Path(parsing: "w"), sizeMax: 50_000) }
+        let path = try Path(parsing: "w")
+        let size = try wide.value(at: path).approximateSize
+        #expect(try wide.value(at: path, sizeMax: size + 200).approximateSize == size, "two more bytes a member")
+        // What leads to several places counts once.
+        let deep = try TreeView(ArrayReader((0..<100).map { try testEntry("w/\(long)/\($0)") }))
+        #expect(try !deep.value(at: path, sizeMax: 5000).isNull)
+    }
+
+    @Test func unknownKindsAreShownNowhere() throws {
         let author = Bytes32(repeating: 1)
         let priority = try #require(Path(parsing: "a").appending(.priority))
         let path = try Path(parsing: "a/x")
@@ -118,7 +176,8 @@ private struct ArrayReader: EntryReader {
             Entry(path: priority, hlc: HLC(ms: 20), author: author, value: .integer(5)),
             Entry(path: path, hlc: HLC(ms: 20), author: author, value: .integer(9), kind: 4))
         #expect(try value(view, "a/x") == .null, "it has killed what stood there")
-        #expect(try value(view, "a")["y"] == .integer(2))
+        #expect(try value(view, "a").plain == object(("y", .integer(2))), "from above as well")
+        #expect(try value(view, "a").priority == .integer(5))
         #expect(try keys(view, "").count == 1)
     }
 

@@ -27,25 +27,49 @@ import Wire
             hlc: HLC(ms: 5000), ttlMs: 30_000, instance: .max, by: key, workspace: workspace)
     }
 
+    /// A record for identities that are made of the letters.
+    static func epoch(_ members: [String], number: UInt64 = .max) -> EpochRecord {
+        let nodes = members.map { SigningKey(seed: BLAKE2b.hash(Array($0.utf8))).publicKey }
+        return EpochRecord(
+            workspace: workspace, number: number, networkKey: Bytes32(repeating: 8), nodes: Set(nodes), by: key)
+    }
+
     /// One message of each kind, with the extremes of its fields.
     static func all() throws -> [PeerMessage] {
         let reference = EntryReference(hlc: HLC(ms: HLC.msMax, counter: 63), idPrefix: .max)
         let bucket = try #require(TimeBucket(level: 3, index: 77))
+        let range = ReferenceRange(after: ReferenceRange(bucket).after, through: reference)
         let bundle = try bundle()
         let part = try #require(bundle.keeping([1, 3]))
         return [
             .hello(vitals, peers: [key.publicKey, .zero]), .compare(.root, []),
-            .compare(bucket, [ChildDigest(index: 5, digest: DigestPrefix(count: 1, sum: 0))]),
-            .differ(bucket, [ChildDifference(index: 5, count: 99, references: nil)]),
-            .differ(bucket, [ChildDifference(index: 5, count: 1, references: [reference])]),
-            .list(bucket, after: nil), .list(bucket, after: reference), .ids(bucket, [reference], more: true),
+            .compare(bucket, [ChildDigest(index: 77 << 8 | 5, digest: DigestPrefix(count: 1, sum: 0))]),
+            .differ(bucket, [BucketSummary(index: 77 << 8, digest: DigestPrefix(count: 99, sum: .max))]),
+            .differ(
+                .root,
+                [
+                    BucketSummary(index: 3, digest: DigestPrefix(count: 1, sum: 2)),
+                    BucketSummary(
+                        index: 5, digest: DigestPrefix(count: 2, sum: 0),
+                        children: [BucketSummary(index: 5 << 8 | 7, digest: DigestPrefix(count: 2, sum: 0))]),
+                ]),
+            .sift(Sift(range: range, salt: .quick(.max), bytesMax: 1 << 20, known: [0, 5, 5, .max])),
+            .sift(Sift(range: range, salt: .keyed(Bytes32(repeating: 3)), bytesMax: 0, known: [])),
+            .sifted(through: reference, reached: range.after),
+            .tail(Tail(path: try Path(parsing: "channels/x/messages"), count: 200, salt: 9, known: [7])),
             .want([reference]), .gone([]), .have([reference, reference]), .bundles([bundle, part]),
             .soft([try soft()]), .peers(connected: [], addresses: [PeerAddress(node: .zero, address: "10.0.0.1:1")]),
             .ping(vitals), .pong(vitals), .verify(nonce: [UInt8](repeating: 1, count: 16)),
-            .verified(
-                nonce: [UInt8](repeating: 1, count: 16), answer: [UInt8](repeating: 2, count: 16), count: 7,
-                sum: .zero),
-            .notice("no"), .goodbye("the end"),
+            .verified(nonce: [UInt8](repeating: 1, count: 16), answer: [UInt8](repeating: 2, count: 16)),
+            .keyed(key: Bytes32(repeating: 7), bucket),
+            .keyedSums(
+                key: Bytes32(repeating: 7), bucket,
+                [BucketSummary(index: 77 << 8 | 255, digest: DigestPrefix(count: 1, sum: 2))]),
+            .notice("no"), .goodbye("the end"), .neighbour(.everybody, soft: 0), .neighbour(.join, soft: 1000),
+            .disconnect, .forwardJoin(PeerAddress(node: .zero, address: "10.0.0.1:1"), hops: 6),
+            .shuffle(origin: key.publicKey, hops: 0, [PeerAddress(node: .zero, address: "[fd00::1]:2")]),
+            .graft(soft: []), .graft(soft: [0, .max]), .prune, .haveSoft([1, 2, 3]),
+            .epoch(epoch(["a", "b"])), .epoch(epoch([])), .outdated,
         ]
     }
 
@@ -101,6 +125,40 @@ import Wire
         }
         let long = String(repeating: "x", count: PeerMessage.textMax + 1)
         #expect(throws: WireError.tooMany) { _ = try PeerMessage.decode(PeerMessage.notice(long).encoded) }
+    }
+
+    /// What a comparison tells is in order and below the bucket it speaks of, or it is no message.
+    @Test func comparisonsAreChecked() throws {
+        func summary(_ index: UInt64) -> BucketSummary {
+            BucketSummary(index: index, digest: DigestPrefix(count: 1, sum: 1))
+        }
+        for bad in [[summary(5), summary(5)], [summary(6), summary(5)]] {
+            #expect(throws: WireError.malformed) { _ = try PeerMessage.decode(PeerMessage.differ(.root, bad).encoded) }
+        }
+        let bucket = try #require(TimeBucket(level: 1, index: 4))
+        #expect(throws: WireError.malformed) {
+            _ = try PeerMessage.decode(PeerMessage.differ(bucket, [summary(5 << 8)]).encoded)
+        }
+        let many = (0...UInt64(PeerMessage.summariesMax)).map(summary)
+        #expect(throws: WireError.tooMany) { _ = try PeerMessage.decode(PeerMessage.differ(.root, many).encoded) }
+        let sift = Sift(range: ReferenceRange(.root), salt: .quick(1), bytesMax: 1, known: [2, 1])
+        #expect(throws: WireError.malformed) { _ = try PeerMessage.decode(PeerMessage.sift(sift).encoded) }
+    }
+
+    /// Two ids that have one fingerprint are told apart by another salt.
+    @Test func fingerprintsDependOnTheSalt() {
+        func collisions(_ salt: UInt64) -> Set<UInt32> {
+            var seen: Set<UInt32> = []
+            var twice: Set<UInt32> = []
+            for number in 0..<100_000 as Range<UInt64> {
+                let reference = EntryReference(hlc: .zero, idPrefix: number &* 0x9E37_79B9_7F4A_7C15)
+                let fingerprint = Fingerprint.of(reference, salt: salt)
+                if !seen.insert(fingerprint).inserted { twice.insert(fingerprint) }
+            }
+            return twice
+        }
+        let (first, second) = (collisions(1), collisions(2))
+        #expect(first.count < 40 && second.count < 40 && first.isDisjoint(with: second))
     }
 
     /// A counter of 64 or more is no time, wherever it stands.

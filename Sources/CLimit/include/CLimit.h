@@ -26,6 +26,27 @@ int64_t limit_chain_cpu_ns(const struct limit_chain *chain);
 // Ends the relays and removes their databases.
 void limit_chain_close(struct limit_chain *chain);
 
+// MARK: The floor of telling many
+
+// A writer -Unix socket-> a relay, a process of its own -Unix sockets-> those who are told. It dies with the calling
+// thread.
+struct limit_fan;
+
+// Makes one. Of each write that arrives, every one of `connections` (1 … 64) gets the events of its share of
+// `observers`, of `event_bytes` each, in one send(2); `observers` is a multiple of `connections`. With `commits`, the
+// write is committed to SQLite first (WAL, synchronous=NORMAL), in `directory`, which must outlive the fan.
+// Returns 0 and the fan, or an error number.
+int limit_fan_open(
+    const char *directory, bool commits, int connections, int observers, size_t event_bytes, struct limit_fan **fan);
+// Sends `count` writes (1 … 4096) in one go and waits for all events. Returns the nanoseconds it took, -1 if the fan
+// broke.
+int64_t limit_fan_send(struct limit_fan *fan, int count);
+// Ends the relay and removes its database.
+void limit_fan_close(struct limit_fan *fan);
+// Reads `lines` lines from each of `count` (1 … 64) sockets, whichever has some, and looks at nothing but their ends.
+// Returns 0, or an error number: EPROTO if more came than was asked for.
+int limit_take_lines(const int *descriptors, int count, int lines);
+
 // MARK: What one core can do in bulk
 
 enum limit_work {

@@ -54,6 +54,12 @@ int starling_thread_start(uint64_t *thread, const char *name, size_t stack_size,
 int starling_signal_route(int signal_number, int write_descriptor);
 int starling_signal_restore(int signal_number);
 
+// MARK: Secrets
+
+// No memory of this process gets into a core dump or under another process's ptrace from here on (prctl(2)
+// PR_SET_DUMPABLE, setrlimit(2) RLIMIT_CORE). Returns 0 if the kernel says that it is so.
+int starling_forbid_core_dumps(void);
+
 // MARK: Sockets and pipes
 
 // Accepts a connection, non-blocking and close-on-exec (accept4(2)).
@@ -69,6 +75,12 @@ int starling_netlink_open(void);
 // Empties it. Returns 1 if there was anything (also when the kernel had to drop messages), 0 if not.
 int starling_netlink_drain(int descriptor);
 
+// A timer of CLOCK_BOOTTIME, which goes on while the machine is suspended (timerfd_create(2)): what became due meanwhile
+// is readable at once when it wakes.
+int starling_boot_timer_open(void);
+// Sets it anew, once; what is readable of before is gone.
+int starling_boot_timer_set(int descriptor, uint64_t delay_ms);
+
 // MARK: Locks
 
 // Takes an exclusive open-file-description lock on the whole file (fcntl(2), F_OFD_SETLK) without waiting: 0 when it is
@@ -76,20 +88,6 @@ int starling_netlink_drain(int descriptor);
 int starling_lock_exclusively(int descriptor);
 // Whether somebody holds such a lock: 1, 0 or -1. Takes none itself, so asking never disturbs a starting daemon.
 int starling_lock_is_held(int descriptor);
-
-// MARK: Terminal
-
-// Size of the terminal in character cells (TIOCGWINSZ). -1 when `descriptor` is no terminal or its size is unknown.
-int starling_terminal_size(int descriptor, unsigned *columns, unsigned *rows);
-// Raw mode: no echo, no line editing, no signals from keys, no output translation; reads return from the first byte on.
-// The earlier mode is kept, once per process, for starling_terminal_restore, which is safe in a signal handler and does
-// nothing when no mode is kept.
-int starling_terminal_set_raw(int descriptor);
-int starling_terminal_restore(void);
-
-// Cells that a Unicode scalar takes on a terminal: 0, 1 or 2; -1 for controls and what is unassigned. Independent of
-// the locale of the process (C.UTF-8 is used).
-int starling_wcwidth(uint32_t scalar);
 
 // MARK: Clock
 

@@ -10,6 +10,12 @@ enum ChatInput: Sendable, Equatable {
     case edit(String?)
     case delete
     case react(String)
+    case search(String)
+    /// Whom, and whether it ends.
+    case mute(String, isOver: Bool)
+    case block(String, isOver: Bool)
+    /// Whose safety words to show.
+    case words(String)
     /// No such command, or not like this; words for the user.
     case mistake(String)
 
@@ -23,6 +29,10 @@ enum ChatInput: Sendable, Equatable {
         ("/edit", "[TEXT]", "change your last message; without TEXT it comes into the line"),
         ("/delete", "", "delete your last message"),
         ("/react", "EMOJI", "put an emoji to the last message"),
+        ("/search", "WORDS", "find messages in all channels; \"in quotes\" words in a row, begin* how a word begins"),
+        ("/mute", "NAME", "show nothing of somebody any more; /unmute ends it"),
+        ("/block", "NAME", "nor connect to them; /unblock ends it"),
+        ("/words", "NAME", "words to read to each other, to know that it is them"),
         ("/help", "", "this list"),
         ("/quit", "", "leave; the daemon goes on receiving"),
     ]
@@ -52,6 +62,12 @@ enum ChatInput: Sendable, Equatable {
         case "/edit", "/e": .edit(rest.isEmpty ? nil : rest)
         case "/delete": .delete
         case "/react": rest.isEmpty ? .mistake("which emoji? /react 👍") : .react(rest)
+        case "/search", "/find": rest.isEmpty ? .mistake("for what? /search WORDS") : .search(rest)
+        case "/mute", "/unmute":
+            rest.isEmpty ? .mistake("whom? \(name) NAME") : .mute(rest, isOver: name == "/unmute")
+        case "/block", "/unblock":
+            rest.isEmpty ? .mistake("whom? \(name) NAME") : .block(rest, isOver: name == "/unblock")
+        case "/words", "/verify": rest.isEmpty ? .mistake("whose? /words NAME") : .words(rest)
         case "/help", "/?": .help
         case "/quit", "/exit", "/q": .quit
         default: .mistake("there is no \(name); /help lists what there is, // begins a message with a slash")

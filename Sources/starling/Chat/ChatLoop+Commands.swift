@@ -33,6 +33,12 @@ extension ChatLoop {
         case .react(let emoji):
             guard let last = model.last else { return show(model.complaint("there is no message here")) }
             call("message.react", ["key": .string(last.key), "emoji": .string(emoji)])
+        case .search(let text): search(text)
+        case .mute(let name, let isOver):
+            mark("people.mute", name, "muted", !isOver, isOver ? "is shown again" : "is not shown any more")
+        case .block(let name, let isOver):
+            mark("people.block", name, "blocked", !isOver, isOver ? "is not blocked any more" : "is blocked")
+        case .words(let name): showWords(name)
         case .mistake(let words): show(model.complaint(Escaper.escape(words)))
         case .message, .quit: break
         }
@@ -46,12 +52,44 @@ extension ChatLoop {
         attempt { try $0.call(method, params, timeoutMs: Self.callTimeoutMs) }
     }
 
+    private func mark(_ method: String, _ name: String, _ field: String, _ isOn: Bool, _ words: String) {
+        attempt { client in
+            let row = try PersonRow(
+                json: client.call(
+                    method, ["person": .string(name), field: .bool(isOn)], timeoutMs: Self.callTimeoutMs))
+            self.show(self.model.take(row) + self.model.notice("\(self.model.names.shown(row.uid)) \(words)"))
+        }
+    }
+
+    private func showWords(_ name: String) {
+        attempt { client in
+            let answer = try client.call("people.words", ["person": .string(name)], timeoutMs: Self.callTimeoutMs)
+            let words = (answer["words"]?.array ?? []).compactMap(\.string).joined(separator: " ")
+            self.show(
+                self.model.notice(Escaper.escape(words))
+                    + self.model.notice(
+                        "they see the same words, or somebody is between you; if they are the same: "
+                            + "starling verify-identity \(Escaper.escape(answer["uid"]?.string ?? "")) --yes"))
+        }
+    }
+
     private func join(_ name: String) {
         attempt { client in
             let row = try ChannelRow(
                 json: client.call("channel.create", ["name": .string(name)], timeoutMs: Self.callTimeoutMs))
             self.show(self.model.take(row))
             try self.enter(client, row.key)
+        }
+    }
+
+    /// Messages that a search shows.
+    private static let foundMax: Int64 = 20
+
+    private func search(_ text: String) {
+        attempt { client in
+            let answer = try client.call(
+                "message.search", ["text": .string(text), "limit": .int(Self.foundMax)], timeoutMs: Self.callTimeoutMs)
+            self.show(self.model.found(try Fields(answer).rows("messages", MessageRow.init(json:)), by: text))
         }
     }
 

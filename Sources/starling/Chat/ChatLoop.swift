@@ -167,6 +167,7 @@ final class ChatLoop {
     private func reconnect() {
         guard let client = try? ControlClient.connect(places, timeoutMs: 1_000) else { return }
         self.client = client
+        model.uid = client.hello.uid
         attempt { client in
             try self.observe(client, channel: self.model.current)
             self.model.isConnected = true
@@ -181,7 +182,7 @@ final class ChatLoop {
         let name = model.names.shown(client.hello.uid)
         output.line(
             "\(output.styled("starling", .bold)) · workspace \(Escaper.escape(client.hello.workspace))"
-                + " · you are \(output.styled(name, .bold))")
+                + Workspace.readers(of: client.hello.workspace) + " · you are \(output.styled(name, .bold))")
         output.line(output.styled("/nick NAME changes your name, /help lists the commands, /quit leaves", .dim))
         try observe(client, channel: "#general")
     }
@@ -192,6 +193,7 @@ final class ChatLoop {
         for row in try Fields(rows).rows("channels", ChannelRow.init(json:)) { show(model.take(row)) }
         try client.call("channel.observe", timeoutMs: Self.callTimeoutMs)
         try client.call("people.observe", timeoutMs: Self.callTimeoutMs)
+        try client.call("node.observe", timeoutMs: Self.callTimeoutMs)
         subscription = nil
         try enter(client, channel.isEmpty ? "#general" : channel)
     }
@@ -232,6 +234,8 @@ final class ChatLoop {
             try markRead(client)
         case "channel":
             if let json = params["channel"] { show(model.take(try ChannelRow(json: json))) }
+        case "notice":
+            if let json = params["notice"] { show(model.take(try NoticeRow(json: json))) }
         case "person":
             if let json = params["person"] { show(model.take(try PersonRow(json: json))) }
         default: break

@@ -7,7 +7,8 @@ struct ChatModel: Sendable {
     /// Messages shown of what was written before.
     static let backlog = 30
 
-    let uid: String
+    /// One's own; another after `identity new`.
+    var uid: String
     let style: Style
     var columns: Int
     private(set) var names = Names()
@@ -23,6 +24,7 @@ struct ChatModel: Sendable {
     private var isCatchingUp = false
     private var window = MessageWindow(limit: ChatModel.backlog)
     private var lastDay: LocalTime?
+    private var notices: [NoticeRow] = []
     /// Days and times as the user's clock has them; a parameter for tests.
     private let time: @Sendable (Int64) -> LocalTime
 
@@ -151,6 +153,26 @@ struct ChatModel: Sendable {
     /// The last message; nil if none is remembered.
     var last: MessageRow? { order.last.flatMap { messages[$0] } }
 
+    /// Messages that a search has found, each with its channel and day.
+    func found(_ rows: [MessageRow], by text: String) -> [String] {
+        guard !rows.isEmpty else { return notice("no message is found") }
+        var format = format
+        format.emphasis = Emphasis(text)
+        var lines: [String] = []
+        var place: (day: LocalTime, channel: String)?
+        for row in rows {
+            let at = time(row.createdAt)
+            if place.map({ !$0.day.isSameDay(as: at) || $0.channel != row.channel }) ?? true {
+                let name = channels.first { $0.key == row.channel }?.name ?? row.channel
+                lines.append(format.dayLine(at, channel: name))
+            }
+            place = (at, row.channel)
+            let name = people[row.senderId] == nil ? Escaper.escape(row.senderName) : names.shown(row.senderId)
+            lines += format.lines(row, time: at, name: name, isOwn: row.senderId == uid)
+        }
+        return lines + notice("found: \(Words.count(Int64(rows.count), "message", "messages"))")
+    }
+
     /// Returns what was known of it.
     private mutating func remember(_ row: MessageRow) -> MessageRow? {
         let old = messages.updateValue(row, forKey: row.key)
@@ -176,7 +198,8 @@ struct ChatModel: Sendable {
             row.text = mark + (row.text ?? "")
             row.reactions = []
         }
-        return lines + format.lines(row, time: at, name: names.shown(row.senderId), isOwn: row.senderId == uid)
+        let mark = people[row.senderId]?.namesakeOf == nil ? "" : "⚠"
+        return lines + format.lines(row, time: at, name: mark + names.shown(row.senderId), isOwn: row.senderId == uid)
     }
 
     private func reactionLines(_ old: MessageRow, _ new: MessageRow) -> [String] {
@@ -196,6 +219,15 @@ struct ChatModel: Sendable {
 
     private func quoted(_ row: MessageRow) -> String {
         "“\(excerpt(row))”"
+    }
+
+    /// What a person should know and can mend; once, also where it is told again after a lost connection.
+    mutating func take(_ row: NoticeRow) -> [String] {
+        let known = notices.firstIndex { $0.kind == row.kind && $0.uid == row.uid }
+        guard row.isOver == (known != nil) else { return [] }
+        if let known { notices.remove(at: known) } else { notices.append(row) }
+        let text = Escaper.escape(row.text)
+        return row.isOver ? notice(text) : complaint(text)
     }
 
     // MARK: Lines of one's own

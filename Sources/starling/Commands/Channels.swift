@@ -10,7 +10,10 @@ enum Channels {
             Command(
                 "create", "Open a channel; an existing one is opened again",
                 arguments: [Argument("NAME", "Its name, with or without #")],
-                options: [Option("topic", value: "TEXT", "What it is about"), .json],
+                options: [
+                    Option("topic", value: "TEXT", "What it is about"),
+                    Option("own", "A channel of yours: you alone can remove it, or end its old messages"), .json,
+                ],
                 examples: [Example("starling channels create lunch --topic 'Who eats where'", "Open #lunch")]),
             Command(
                 "rename", "Give a channel another name",
@@ -24,6 +27,7 @@ enum Channels {
                 "archive", "Put a channel away; nothing of it is lost",
                 arguments: [.channel], options: [Option("undo", "Bring it back"), .json],
                 examples: [Example("starling channels archive lunch", "Put #lunch away")]),
+            ChannelRetention.command,
         ], group: "Chat",
         examples: [Example("starling channels", "What there is, and what you have not read")])
 
@@ -39,15 +43,18 @@ enum Channels {
 
     static func add(_ row: ChannelRow, to table: inout Table, _ output: Output) {
         let unread = row.unread > 0 ? "\(row.unread) new" : ""
+        let marks = [row.archived ? "archived" : "", ChannelRetention.words(row)]
         table.add(
             .init("#" + Escaper.escape(row.name)) { output.styled($0, row.unread > 0 ? .bold : .cyan) },
-            .init(unread) { output.styled($0, .yellow) }, .init(row.archived ? "archived" : ""),
+            .init(unread) { output.styled($0, .yellow) },
+            .init(marks.filter { !$0.isEmpty }.joined(separator: ", ")),
             .init(Escaper.escape(row.topic ?? "")) { output.styled($0, .dim) })
     }
 
     static func create(_ session: Session) throws {
         var params: JSONObject = ["name": .string(ChannelWord.bare(try session.invocation.required("NAME")))]
         params.append("topic", ifPresent: session.invocation.value("topic").map(JSON.string))
+        params.append("own", ifPresent: session.invocation.has("own") ? true : nil)
         try show(try session.call("channel.create", .object(params)), session)
     }
 

@@ -8,18 +8,38 @@ enum Tree {
         details: ["A path is as channels/KEY/topic. Values are JSON: put strings in double quotes inside the shell's."],
         subcommands: [
             Command(
-                "get", "Print a value, objects in the tree's order", arguments: [path],
-                options: queries + [
-                    Option("shallow", "Keys alone: what stands below each is true"),
-                    Option("export", "With priorities"), .json,
+                "get", "Print a value, objects in the tree's order",
+                details: [
+                    "A bound is JSON as well, and needs an order. Children that are equal in it are in the order of "
+                        + "their keys: with --start-at VALUE --start-key KEY a page begins among them.",
+                    "On a terminal the value is spread over several lines; elsewhere, and with --json, it is one line.",
+                ],
+                arguments: [path],
+                options: TreeQuery.options + [
+                    Option("watch", "Go on as tree watch does"), event, .json,
                 ],
                 examples: [
                     Example("starling tree get users --shallow", "The uids of everybody who was ever here"),
                     Example("starling tree get scores --order-by-value --limit-to-last 3", "The three best"),
+                    Example(
+                        "starling tree get scores --order-by-value --limit-to-last 3 --end-before 70 --end-key mia",
+                        "The three before mia, who has 70"),
                 ]),
             Command(
-                "set", "Write a value in place of what is there", arguments: [path, json], options: [.json],
-                examples: [Example("starling tree set demo/lamp '{\"on\":true}'", "Switch a lamp on")]),
+                "set", "Write a value in place of what is there",
+                details: [
+                    "PATH/.priority sets the priority of what stands at PATH.",
+                    "With --expect it writes only where that value stands, null for nothing, and else fails with exit "
+                        + "code 1 and says what is there. This machine alone decides: of two that do it on different "
+                        + "machines at once both may succeed, and the later counts. With --json: {committed, value}.",
+                ],
+                arguments: [path, json],
+                options: [Option("expect", value: "JSON", "Only if this is what stands there"), .json],
+                examples: [
+                    Example("starling tree set demo/lamp '{\"on\":true}'", "Switch a lamp on"),
+                    Example("starling tree set demo/hits '{\".sv\":{\"increment\":1}}'", "Count, with everybody else"),
+                    Example("starling tree set demo/desk '\"anna\"' --expect null", "Take the desk if nobody has it"),
+                ]),
             Command(
                 "update", "Write several values below a path at once", arguments: [path, json], options: [.json],
                 examples: [
@@ -34,32 +54,27 @@ enum Tree {
                 examples: [Example("starling tree remove demo/lamp", "Take the lamp away")]),
             Command(
                 "watch", "Print what changes, until interrupted",
-                details: ["Begins with what is there. With --json: {event, key, value, previous}."],
-                arguments: [path],
-                options: queries + [
-                    Option(
-                        "event", short: "e", value: "NAME",
-                        "child_added, child_changed, child_moved, child_removed or value; all if not given",
-                        isRepeated: true), .json,
+                details: [
+                    "Begins with what is there: a child_added for each child, then value. Each change is told as "
+                        + "child_removed, child_added, child_moved (and where to) and child_changed, and value last.",
+                    "With --json: {event, key, value, previous}, previous being the key of the child before it.",
                 ],
-                examples: [Example("starling tree watch demo --json", "Follow the demo as JSON lines")]),
+                arguments: [path], options: TreeQuery.options + [event, .json],
+                examples: [
+                    Example("starling tree watch demo --json", "Follow the demo as JSON lines"),
+                    Example(
+                        "starling tree watch scores --order-by-value --limit-to-last 1 -e child_added",
+                        "Every new leader"),
+                ]),
+            TreeHold.command, TreeHistory.command,
         ], group: "Tree", isCallable: false)
 
-    private static let path = Argument("PATH", "Segments joined by /")
-    private static let json = Argument("JSON", "The value; standard input without", count: .optional)
+    static let path = Argument("PATH", "Segments joined by /")
+    static let json = Argument("JSON", "The value; standard input without", count: .optional)
 
-    private static let queries = [
-        Option("order-by-key", "Children in the order of their keys"),
-        Option("order-by-child", value: "PATH", "Children in the order of what stands below them at PATH"),
-        Option("order-by-value", "Children in the order of their values"),
-        Option("order-by-priority", "Children in the order of their priorities"),
-        Option("limit-to-first", value: "N", "The first N"), Option("limit-to-last", value: "N", "The last N"),
-        Option("start-at", value: "JSON", "From that value on"),
-        Option("start-after", value: "JSON", "Behind that value"),
-        Option("end-at", value: "JSON", "Up to that value"),
-        Option("end-before", value: "JSON", "Before that value"),
-        Option("equal-to", value: "JSON", "That value alone"),
-    ]
+    private static let event = Option(
+        "event", short: "e", value: "NAME",
+        "child_added, child_changed, child_moved, child_removed or value; all if not given", isRepeated: true)
 
     static func path(_ session: Session) throws -> JSON {
         .string(try session.invocation.required("PATH"))
@@ -83,30 +98,8 @@ enum Tree {
         }
     }
 
-    /// The query of the options; nil if there is none.
-    static func query(_ session: Session) throws -> JSON? {
-        let invocation = session.invocation
-        var query = JSONObject()
-        let orders = [("order-by-key", "$key"), ("order-by-value", "$value"), ("order-by-priority", "$priority")]
-        var chosen = orders.filter { invocation.has($0.0) }.map(\.1)
-        if let child = invocation.value("order-by-child") { chosen.append(child) }
-        guard chosen.count <= 1 else { throw invocation.usageError("choose one --order-by") }
-        query.append("orderBy", ifPresent: chosen.first.map(JSON.string))
-        for (option, field) in [("limit-to-first", "limitToFirst"), ("limit-to-last", "limitToLast")] {
-            let limit = try invocation.integer(option, in: 1...1_000_000)
-            query.append(field, ifPresent: limit.map { .int(Int64($0)) })
-        }
-        guard query["limitToFirst"] == nil || query["limitToLast"] == nil else {
-            throw invocation.usageError("choose --limit-to-first or --limit-to-last")
-        }
-        let bounds = [
-            ("start-at", "startAt"), ("start-after", "startAfter"), ("end-at", "endAt"), ("end-before", "endBefore"),
-            ("equal-to", "equalTo"),
-        ]
-        for (option, field) in bounds {
-            guard let text = invocation.value(option) else { continue }
-            query.append(field, try value(text, "--\(option)", session))
-        }
-        return query.isEmpty ? nil : .object(query)
+    /// The value of an option as JSON; nil without the option.
+    static func value(ofOption name: String, _ session: Session) throws -> JSON? {
+        try session.invocation.value(name).map { try value($0, "--\(name)", session) }
     }
 }

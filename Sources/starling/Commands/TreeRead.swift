@@ -5,10 +5,11 @@ internal import ControlClient
 /// `starling tree get` and `watch`
 enum TreeRead {
     static func get(_ session: Session) throws {
-        var params: JSONObject = ["path": try Tree.path(session)]
-        params.append("query", ifPresent: try Tree.query(session))
-        for flag in ["shallow", "export"] where session.invocation.has(flag) { params.append(flag, true) }
-        let value = try session.call("tree.get", .object(params))["value"] ?? .null
+        guard !session.invocation.has("watch") else { return try watch(session) }
+        guard !session.invocation.has("event") else {
+            throw session.invocation.usageError("--event goes with --watch")
+        }
+        let value = try session.call("tree.get", .object(try TreeQuery.params(session)))["value"] ?? .null
         if session.json || !session.output.isTerminal {
             session.output.json(value)
         } else {
@@ -16,14 +17,20 @@ enum TreeRead {
         }
     }
 
+    private static let kinds = ["child_added", "child_changed", "child_moved", "child_removed", "value"]
+
     static func watch(_ session: Session) throws {
-        var params: JSONObject = ["path": try Tree.path(session)]
-        params.append("query", ifPresent: try Tree.query(session))
+        var params = try TreeQuery.params(session)
         let events = session.invocation.values("event")
+        if let unknown = events.first(where: { !kinds.contains($0) }) {
+            let names = kinds.joined(separator: ", ")
+            throw session.invocation.usageError("no event is called \(unknown); there are \(names)")
+        }
         if !events.isEmpty { params.append("events", .array(events.map(JSON.string))) }
         let client = try session.client()
         try client.call("tree.observe", .object(params))
         while let event = try client.nextEvent(timeoutMs: nil) {
+            guard event.name != "ended" else { throw WatchEnded(reason: event.params["reason"]?.string ?? "") }
             show(event, session)
             session.output.flush()
         }
@@ -36,9 +43,18 @@ enum TreeRead {
             "event": .string(event.name), "key": key, "value": value, "previous": event.params["previous"] ?? .null,
         ]
         session.print(row) {
-            let name = session.output.styled(TextWidth.padded(Escaper.escape(event.name), to: 13), .dim)
-            let shownKey = session.output.styled(Escaper.escape(key.string ?? ""), .bold)
-            session.output.line("\(name)  \(shownKey)  \(Escaper.escape(json: value.description))")
+            let output = session.output
+            let name = TextWidth.padded(Escaper.escape(event.name), to: 13)
+            let shownKey = Escaper.escape(key.string ?? "")
+            let beginning = [name, shownKey].filter { !$0.isEmpty }.joined(separator: "  ")
+            var text = Escaper.escape(json: value.description)
+            if output.isTerminal, TextWidth.of(beginning) + 2 + TextWidth.of(text) > output.columns {
+                text = Escaper.escape(json: indented(value, ""))
+            }
+            let previous = (event.params["previous"]?.string).map { "after \(Escaper.escape($0))" } ?? "to the front"
+            let place = event.name == "child_moved" ? output.styled(previous, .dim) : ""
+            let styled = [output.styled(name, .dim), output.styled(shownKey, .bold), text, place]
+            output.line(styled.filter { !$0.isEmpty }.joined(separator: "  "))
         }
     }
 
@@ -55,5 +71,14 @@ enum TreeRead {
         default:
             return value.description
         }
+    }
+}
+
+/// The daemon has ended what was watched.
+private struct WatchEnded: Error, CustomStringConvertible {
+    let reason: String
+
+    var description: String {
+        "the daemon tells no more of this path (\(reason)); watch less of it, with --limit-to-last"
     }
 }

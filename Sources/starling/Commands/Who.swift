@@ -5,7 +5,10 @@ internal import ControlAPI
 enum Who {
     static let command = Command(
         "who", "List the people, who is here first",
-        details: ["away: no activity for 10 minutes. A check mark: you compared the safety words with them."],
+        details: [
+            "away: no activity for 10 minutes. A check mark: you compared the safety words with them; see starling "
+                + "verify-identity. Who has a name that is known from another key is named below the list."
+        ],
         options: [.json], group: "Chat",
         examples: [
             Example("starling who", "Who is here, and who types where"),
@@ -44,7 +47,15 @@ enum Who {
                 .init(state(row, nowMs)), .init(typing.isEmpty ? "" : "types in " + typing.joined(separator: ", ")),
                 .init(Escaper.escape(row.uid)) { output.styled($0, .dim) })
         }
-        return table.lines()
+        return table.lines() + sorted.compactMap { warning($0, names, output) }
+    }
+
+    private static func warning(_ row: PersonRow, _ names: Names, _ output: Output) -> String? {
+        guard let other = row.namesakeOf else { return nil }
+        let words =
+            "⚠ \(names.tagged(row.uid)) has another key than \(names.tagged(other)), whom you know: a new machine, "
+            + "or somebody else; compare words: starling verify-identity \(Escaper.escape(row.uid))"
+        return output.styled(words, .red)
     }
 
     private static func state(_ row: PersonRow, _ nowMs: Int64) -> String {
@@ -53,6 +64,7 @@ enum Who {
             let (span, overflow) = nowMs.subtractingReportingOverflow(since)
             if !overflow { words += " " + Words.span(span) }
         }
+        if row.blocked { words += ", blocked" } else if row.muted { words += ", muted" }
         return row.isSelf ? words + " (you)" : words
     }
 

@@ -29,6 +29,9 @@ struct LocalTime: Sendable, Equatable {
     /// As `Tuesday, 4 March 2025`.
     var date: String { "\(Self.weekdays[weekday % 7]), \(day) \(Self.months[(month - 1) % 12]) \(year)" }
 
+    /// As `2025-03-04 14:03`.
+    var stamp: String { "\(year)-\(Self.two(month))-\(Self.two(day)) \(clock)" }
+
     func isSameDay(as other: LocalTime) -> Bool {
         (year, month, day) == (other.year, other.month, other.day)
     }

@@ -7,6 +7,8 @@ struct MessageFormat {
     /// Where lines end; 0 for no wrapping.
     var columns: Int
     let style: Style
+    /// Words of the text that stand out.
+    var emphasis: Emphasis?
 
     static let nameMax = 16
 
@@ -24,9 +26,10 @@ struct MessageFormat {
 
     private func body(_ row: MessageRow, _ width: Int) -> [String] {
         var lines = Self.wrapped(Escaper.escape(row.text ?? "", lines: .kept), width)
+        if let emphasis { lines = lines.map { emphasis.applied(to: $0, style) } }
         if let attachment = row.attachment {
             let name = attachment["name"]?.string ?? "attachment"
-            lines.append(style.apply("📎 \(Escaper.escape(name))", [.cyan]))
+            lines.append(style.apply("📎 \(Escaper.escape(FileName.safe(name)))", [.cyan]))
             if row.text == nil { lines.removeFirst() }
         }
         if row.editedAt != nil, let last = lines.popLast() { lines.append(last + style.apply(" (edited)", [.dim])) }
@@ -75,5 +78,10 @@ struct MessageFormat {
     /// A line that says a day begins.
     func dayLine(_ time: LocalTime) -> String {
         style.apply("── \(time.date) ──", [.dim])
+    }
+
+    /// A line that says where and on what day the next messages were written.
+    func dayLine(_ time: LocalTime, channel: String) -> String {
+        style.apply("── #\(Escaper.escape(channel)) · \(time.date) ──", [.dim])
     }
 }

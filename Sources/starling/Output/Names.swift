@@ -21,7 +21,13 @@ struct Names {
     func shown(_ uid: String) -> String {
         guard let name = byUID[uid], !name.isEmpty else { return String(Escaper.escape(uid).prefix(8)) }
         guard uses[Self.folded(name), default: 0] > 1 else { return name }
-        return "\(name)~\(Escaper.escape(uid).suffix(4))"
+        return tagged(uid)
+    }
+
+    /// The name with a part of the uid, whoever else has it.
+    func tagged(_ uid: String) -> String {
+        let name = byUID[uid] ?? ""
+        return "\(name.isEmpty ? String(Escaper.escape(uid).prefix(8)) : name)~\(Escaper.escape(uid).suffix(4))"
     }
 
     /// Names that look alike but for case and width count as shared.

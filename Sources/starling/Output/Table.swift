@@ -19,6 +19,10 @@ struct Table {
         rows.append(cells)
     }
 
+    mutating func add(_ cells: [Cell]) {
+        rows.append(cells)
+    }
+
     /// The lines, without blanks at their ends. A column that is empty in all rows takes no place.
     func lines() -> [String] {
         let count = rows.map(\.count).max() ?? 0

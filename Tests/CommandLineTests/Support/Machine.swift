@@ -88,7 +88,7 @@ final class Machine: Sendable {
     /// Waits until the daemon says that clients can attach.
     func ready() async throws {
         let daemon = try daemon
-        let line = try await daemon.output.nextLine(timeout: .seconds(20))
+        let line = try await daemon.output.nextLine(timeout: .seconds(60))
         guard line == "ready" else { throw LabError("the daemon of \(name) is not ready: \(daemon.errors.text)") }
     }
 
@@ -98,7 +98,7 @@ final class Machine: Sendable {
             let prefix = "listening for peers on port "
             let log = try daemon.errors
             var found: Int?
-            try await eventually("\(name) logs its port", within: .seconds(5)) {
+            try await eventually("\(name) logs its port", within: .seconds(20)) {
                 found = log.text.split(separator: "\n").last { $0.contains(prefix) }?.split(separator: " ").last
                     .flatMap { Int($0) }
                 return found != nil
@@ -110,7 +110,7 @@ final class Machine: Sendable {
     /// Ends the daemon as a shutdown does; it has two seconds.
     func stop() async throws {
         try daemon.terminate()
-        #expect(try await daemon.wait(timeout: .seconds(5)) == 0)
+        #expect(try await daemon.wait(timeout: .seconds(60)) == 0)
     }
 
     /// Ends it as a crash does.

@@ -17,12 +17,13 @@ final class HostilePeer {
     /// Dials and shakes hands.
     init(
         _ node: TestNode, key: SigningKey = SigningKey(), instance: UInt64 = SecureRandom.uint64(),
-        networkKey: Bytes32 = Workspace.open.networkKey, payload: [UInt8]? = nil
+        networkKey: Bytes32 = Workspace.open.networkKey, workspace: Bytes32 = Workspace.open.id,
+        payload: [UInt8]? = nil
     ) throws {
         self.key = key
         socket = try RawTCP(port: node.port)
         var initiator = LinkInitiator(
-            psk: LinkKey.psk(networkKey: networkKey), workspace: Workspace.open.id, identity: key,
+            psk: LinkKey.psk(networkKey: networkKey), workspace: workspace, identity: key,
             payload: payload ?? LinkPayload(instance: instance, port: 0).encoded)
         try socket.send(initiator.start())
         while sealer == nil {
@@ -93,8 +94,8 @@ final class HostilePeer {
     }
 
     /// Sends a ping and waits for its answer: everything sent before has been looked at then.
-    func synchronise() throws {
-        try send(.ping(HostilePeer.emptyVitals))
+    func synchronise(_ vitals: Vitals = HostilePeer.emptyVitals) throws {
+        try send(.ping(vitals))
         try next("pong") { if case .pong = $0 { true } else { false } }
     }
 
@@ -105,20 +106,29 @@ final class HostilePeer {
 final class RawTCP {
     private let descriptor: Int32
 
-    init(port: UInt16) throws {
+    /// - Parameter host: the last byte of the loopback address that it comes from.
+    init(port: UInt16, from host: UInt8 = 1) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        let result = unsafe withUnsafePointer(to: &address) { pointer in
-            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                unsafe connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
+        let descriptor = descriptor
+        var result = unsafe RawTCP.with(host: host, port: 0) { unsafe bind(descriptor, $0, $1) }
+        if result == 0 { result = unsafe RawTCP.with(host: 1, port: port) { unsafe connect(descriptor, $0, $1) } }
         guard descriptor >= 0, result == 0 else { throw TestFailure("cannot connect to port \(port): \(errno)") }
         var one: Int32 = 1
         _ = unsafe setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, 4)
+    }
+
+    private static func with(
+        host: UInt8, port: UInt16, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
+    ) -> Int32 {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = (0x7F00_0000 | UInt32(host)).bigEndian
+        return unsafe withUnsafePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
     }
 
     deinit { _ = Glibc.close(descriptor) }
@@ -143,6 +153,12 @@ final class RawTCP {
 
     /// Sends as much as is taken; whether the connection is still open does not matter.
     func trySend(_ bytes: [UInt8]) { try? send(bytes, Deadline(afterMs: 2000)) }
+
+    /// Whether the other side keeps it open for so long, and says nothing.
+    func isOpen(forMs timeoutMs: Int32) -> Bool {
+        var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return unsafe poll(&entry, 1, timeoutMs) == 0
+    }
 
     /// What arrives; nil when the other side has closed.
     func receive(_ deadline: Deadline = Deadline(afterMs: LineClient.timeoutMs)) throws -> [UInt8]? {

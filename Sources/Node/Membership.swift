@@ -1,0 +1,70 @@
+internal import Net
+internal import Seal
+
+/// The workspace a home belongs to, and what has to last with its keys. Of a private one it is on disk: lines of a word
+/// and a value, readable by the owner alone. Without the file a home belongs to the open workspace.
+struct Membership: Equatable {
+    private static let heading = "starling-workspace-1"
+    /// Room for as many who were removed as one key can be sealed to.
+    private static let sizeMax = 512 << 10
+    /// Addresses kept of an invite.
+    static let addressesMax = 8
+
+    var workspace: Workspace
+    /// Where the invite said that members are.
+    var addresses: [SocketAddress]
+    /// Whom this home's owner, who made the workspace, has removed, as long as nobody has let them in again.
+    var removed: Set<Bytes32> = []
+
+    init(_ workspace: Workspace, addresses: [SocketAddress] = []) {
+        self.workspace = workspace
+        self.addresses = Array(addresses.prefix(Membership.addressesMax))
+    }
+
+    /// Reads the file; nil if there is none.
+    ///
+    /// - Throws: `unsafe_file` if it is another user's, a link, or readable by others; `file_system` otherwise.
+    static func load(_ path: String) throws(NodeError) -> Membership? {
+        guard let text = try SecretFile.read(path, sizeMax: sizeMax) else { return nil }
+        guard let membership = Membership(text: text) else {
+            throw NodeError(.fileSystem, "\(path) is no workspace file; put the right one back or move it away")
+        }
+        return membership
+    }
+
+    /// Leaves what was there before or the whole new file, whenever the process dies.
+    func save(to path: String) throws(NodeError) { try SecretFile.write(text, to: path) }
+
+    var text: String {
+        var lines = [Membership.heading, "name \(workspace.name)", "id \(workspace.id.hex)"]
+        if let creator = workspace.creator { lines.append("creator \(creator.hex)") }
+        lines += ["epoch \(workspace.epoch)", "key \(workspace.networkKey.hex)"]
+        lines += workspace.previousKeys.map { "previous \($0.hex)" }
+        lines += addresses.map { "address \($0)" }
+        lines += removed.sorted().map { "removed \($0.hex)" }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    init?(text: String) {
+        let lines = text.split(separator: "\n")
+        guard lines.first == Membership.heading[...] else { return nil }
+        var values: [Substring: [String]] = [:]
+        for line in lines.dropFirst() {
+            let parts = line.split(separator: " ", maxSplits: 1)
+            guard parts.count == 2 else { return nil }
+            values[parts[0], default: []].append(String(parts[1]))
+        }
+        func keys(_ word: Substring) -> [Bytes32?] { (values[word] ?? []).map { Bytes32(hex: $0) } }
+        let (previous, removed) = (keys("previous"), keys("removed"))
+        guard let name = values["name"]?.first, Workspace.isName(name), let id = keys("id").first ?? nil,
+            id != Workspace.open.id, let creator = keys("creator").first ?? nil, let key = keys("key").first ?? nil,
+            let epoch = values["epoch"]?.first.flatMap({ UInt64($0) }), !previous.contains(nil), !removed.contains(nil)
+        else { return nil }
+        self.init(
+            Workspace(
+                name: name, id: id, networkKey: key, creator: creator, epoch: epoch,
+                previousKeys: previous.compactMap { $0 }),
+            addresses: (values["address"] ?? []).compactMap { SocketAddress($0) })
+        self.removed = Set(removed.compactMap { $0 })
+    }
+}

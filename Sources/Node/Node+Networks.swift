@@ -1,0 +1,126 @@
+internal import ControlAPI
+internal import Discovery
+internal import Net
+internal import Store
+
+/// The open workspace stays on its own networks: what an office has written must not walk into a café. Elsewhere it
+/// rests: nobody is looked for, dialled or let in, until a person says that this is a place for it too.
+extension Node {
+    private static let networksSetting = "networks"
+    /// Before anybody is dialled or let in it is looked again, unless that was so lately.
+    private static let lookMs: UInt64 = 250
+    /// How long a gateway whose hardware address does not turn out makes a node wait.
+    private static let unsureMsMax: UInt64 = 5_000
+
+    func recallNetworks() {
+        if let bytes = try? store.setting(Node.networksSetting) {
+            networks.own = OwnNetworks(text: String(decoding: bytes, as: UTF8.self))
+        }
+        lookAround()
+    }
+
+    func keepNetworks() throws {
+        guard !networks.own.places.isEmpty else { return }
+        try store.setSetting(Node.networksSetting, Array(networks.own.text.utf8))
+    }
+
+    /// Whether somebody may be dialled or let in.
+    func mayMeet() -> Bool {
+        guard workspace.isOpen else { return true }
+        lookAroundIfDue()
+        return !networks.isPaused
+    }
+
+    func lookAroundIfDue() {
+        if EventLoop.monotonicMs() &- networks.lookedMs >= Node.lookMs { lookAround() }
+    }
+
+    /// Finds out where this machine is, and rests or goes on.
+    func lookAround() {
+        guard workspace.isOpen, !isStopping else { return }
+        let now = EventLoop.monotonicMs()
+        networks.lookedMs = now
+        networks.current = options.places()
+        var verdict = networks.own.verdict(on: networks.current)
+        if verdict == .unsure {
+            let sinceMs = networks.unsureMs ?? now
+            networks.unsureMs = sinceMs
+            // A gateway that is silent for long is no reason to doubt; nor is one that was known here a moment ago.
+            let isAsBefore = networks.current.map(\.prefixes) == networks.sure.map(\.prefixes)
+            if now &- sinceMs >= Node.unsureMsMax || isAsBefore { verdict = .own }
+        } else {
+            networks.unsureMs = nil
+        }
+        switch verdict {
+        case .own:
+            networks.sure = networks.current
+            goOn()
+            rememberNetworks()
+        case .nowhere: break
+        case .another: pause(isSure: true)
+        case .unsure:
+            pause(isSure: false)
+            networks.again?.cancel()
+            networks.again = loop.schedule(afterMs: Node.lookMs) { self.assumeIsolated { $0.lookAround() } }
+        }
+    }
+
+    /// An open workspace with content lives where it has that content. Who is connected has some in a moment.
+    func rememberNetworks() {
+        guard workspace.isOpen, !networks.isPaused, !isStopping else { return }
+        let before = networks.own
+        if !before.places.isEmpty {
+            networks.own.refresh(networks.current)
+        } else if hasContent || !connectedNodes.isEmpty {
+            networks.own.add(networks.current)
+        }
+        guard networks.own != before else { return }
+        do { try keepNetworks() } catch { report(error, "remembering the network") }
+    }
+
+    /// Anything beside the own name.
+    private var hasContent: Bool { ((try? store.entryCount) ?? 0) > 1 }
+
+    private func pause(isSure: Bool) {
+        if isSure {
+            begin(
+                NoticeRow(
+                    kind: .network,
+                    text: "paused: this is another network (\(words(networks.current))) than that of the open "
+                        + "workspace (\(words(networks.own.places))), and anybody here could read what was written "
+                        + "there; to go on here: starling workspace here"))
+        }
+        guard !networks.isPaused else { return }
+        networks.isPaused = true
+        discoveryService?.stop()
+        discoveryService = nil
+        discovery = .paused
+        for id in links.keys.sorted() { closeLink(id, reason: "this is another network") }
+    }
+
+    private func words(_ places: [NetworkPlace]) -> String {
+        places.map { "\($0)" }.joined(separator: ", ")
+    }
+
+    private func goOn() {
+        guard networks.isPaused else { return }
+        networks.isPaused = false
+        end(.network, "this is a network of the open workspace: going on")
+        discovery = .off
+        startDiscovery()
+        rescan()
+    }
+
+    /// Makes the networks this machine is on networks of the open workspace.
+    func workspaceHere() throws -> JSON {
+        guard workspace.isOpen else { return try workspaceRow().json }
+        networks.current = options.places()
+        guard !networks.current.isEmpty else {
+            throw RPCError(reason: .offline, message: "this machine is on no network")
+        }
+        networks.own.add(networks.current)
+        try keepNetworks()
+        lookAround()
+        return try workspaceRow().json
+    }
+}

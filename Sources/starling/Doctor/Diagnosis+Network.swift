@@ -1,0 +1,244 @@
+internal import ControlAPI
+
+extension Diagnosis {
+    var network: [Check] {
+        [families, tunnels, record, oneWay, multicast, heard, reachable, accepted]
+    }
+
+    /// Networks with other machines on them.
+    private var lans: [LocalInterface] {
+        evidence.interfaces.filter { $0.kind == .lan && $0.isUp && !$0.addresses.isEmpty }
+    }
+
+    private var own: Set<[UInt8]> { Set(evidence.interfaces.flatMap(\.addresses).map(\.address.bytes)) }
+
+    /// Whether something that the rest needs is broken.
+    private var isBlind: Bool {
+        evidence.diagnosis == nil || bus.level == .problem || avahi.level == .problem || families.level == .problem
+    }
+
+    /// Why nothing can be said of multicast.
+    private var unseen: String {
+        discovers ? "it cannot be seen before the above is mended" : "the daemon was started with --no-discovery"
+    }
+
+    private func isOnLAN(_ address: IPAddress) -> Bool { lans.contains { $0.isOnLink(address) } }
+
+    // MARK: This machine's part
+
+    var families: Check {
+        let tunnels = evidence.interfaces.filter { $0.kind == .tunnel && $0.isUp && !$0.addresses.isEmpty }
+        guard let first = lans.first else {
+            guard tunnels.isEmpty else { return .ok("families", "only a VPN has an address; see vpn") }
+            return .problem(
+                "families", "no network interface is up with an address", "nmcli networking on",
+                "sudo dhclient -v \(lanName)")
+        }
+        let words = lans.map { lan in
+            let families = [lan.hasIPv4 ? "IPv4" : nil, lan.hasIPv6 ? "IPv6" : nil].compactMap { $0 }
+            return "\(lan.name) has \(families.joined(separator: " and "))"
+        }.joined(separator: ", ")
+        if lans.contains(where: { lan in lan.addresses.contains { $0.address.isIPv4 && !$0.address.isLinkLocal } }) {
+            return .ok("families", words)
+        }
+        let reason = lans.contains(where: \.hasIPv4) ? "an IPv4 address that it gave itself" : "no IPv4 address"
+        return .warning(
+            "families",
+            "\(words), but \(reason): who has only IPv4 is not reached, and neither is anything behind a router",
+            "sudo dhclient -v \(first.name)")
+    }
+
+    /// The interface that most likely should have an address.
+    private var lanName: String { evidence.interfaces.first { $0.kind == .lan }?.name ?? "eth0" }
+
+    /// Addresses on a network of this machine to which packets leave by a VPN or a container's bridge all the same.
+    private var misled: [IPAddress: String] {
+        evidence.routes.filter { address, interface in
+            guard let taken = evidence.interfaces.first(where: { $0.name == interface }) else { return false }
+            return (taken.kind == .tunnel || taken.kind == .container) && isOnLAN(address)
+        }
+    }
+
+    var tunnels: Check {
+        let others = evidence.interfaces.filter { ($0.kind == .tunnel || $0.kind == .container) && $0.isUp }
+        let names = others.map(\.name).joined(separator: ", ")
+        if let (address, name) = misled.min(by: { "\($0.key)" < "\($1.key)" }) {
+            return .problem(
+                "vpn",
+                "\(address) is on this network, but packets to it leave through \(name), whose addresses overlap",
+                "sudo ip link set \(name) down")
+        }
+        for other in others where !other.addresses.isEmpty {
+            guard let lan = lans.first(where: { $0.overlaps(other) }) else { continue }
+            return .warning(
+                "vpn",
+                "\(other.name) has addresses of the network of \(lan.name): some machines there may not be reached",
+                "sudo ip link set \(other.name) down")
+        }
+        if lans.isEmpty, others.contains(where: { $0.kind == .tunnel && !$0.addresses.isEmpty }) {
+            return .warning(
+                "vpn", "the only network is \(names), which carries no multicast: nobody is found by himself",
+                "starling peer add HOST:PORT")
+        }
+        return .ok(
+            "vpn",
+            others.isEmpty
+                ? "there are neither VPN nor container interfaces"
+                : "\(names): nobody is looked for there, and nothing overlaps")
+    }
+
+    /// Whether this machine's Avahi has answered a question that came in over the network, on each network asked.
+    private func echoes(_ lan: LocalInterface) -> Bool {
+        evidence.multicast.answers.contains { answer in
+            answer.interface == lan.name && own.contains(answer.from.bytes)
+                && evidence.diagnosis?.instance.map(answer.instances.contains) ?? false
+        }
+    }
+
+    /// Networks over which was asked and from which the question did not come back in.
+    private var deaf: [LocalInterface] {
+        lans.filter { evidence.multicast.asked.contains($0.name) && !echoes($0) }
+    }
+
+    var record: Check {
+        guard let diagnosis = evidence.diagnosis else {
+            return .skipped("record", "without a daemon nothing is announced")
+        }
+        guard diagnosis.discovery != .off else {
+            return .skipped("record", "the daemon was started with --no-discovery; only named peers are connected")
+        }
+        if isBlind { return .skipped("record", "nothing can be announced before the above is mended") }
+        let restart = "sudo systemctl restart avahi-daemon"
+        if diagnosis.discovery == .paused {
+            return .warning(
+                "record", "the workspace rests: this is another network than its own, and here others might read it",
+                "starling workspace here")
+        }
+        if diagnosis.discovery == .down {
+            let reason = diagnosis.reason ?? "it does not say why"
+            return .problem(
+                "record", "Avahi answers, but does not announce this node: \(reason)",
+                "in /etc/avahi/avahi-daemon.conf: [publish] disable-publishing=no, disable-user-service-publishing=no; "
+                    + "then: \(restart)")
+        }
+        guard let instance = diagnosis.instance else {
+            return .warning("record", "the announcement is under way", "starling doctor")
+        }
+        let seen = lans.filter(echoes).map(\.name)
+        guard !seen.isEmpty else { return .ok("record", "Avahi announces \(instance)") }
+        return .ok("record", "Avahi announces \(instance) on \(seen.joined(separator: ", "))")
+    }
+
+    /// Multicast DNS gets out and not in, or in and not out.
+    var oneWay: Check {
+        guard !isBlind, evidence.diagnosis?.discovery == .up else {
+            return .skipped("one-way", unseen)
+        }
+        if let name = evidence.multicast.forbidden.min() {
+            return .problem(
+                "one-way", "this machine's firewall lets no multicast DNS out on \(name), so nobody hears of this node",
+                "sudo nft list ruleset   # look for a rule that drops UDP port 5353")
+        }
+        guard !lans.isEmpty, deaf.count == lans.count else {
+            return .ok("one-way", "multicast DNS gets out and in on \(lans.map(\.name).joined(separator: ", "))")
+        }
+        let inbound = evidence.connected.count { $0.path == .inbound }
+        let seen = inbound == 0 ? "" : " \(Words.count(Int64(inbound), "node has", "nodes have")) found this one."
+        return .problem(
+            "one-way",
+            "this node is announced, but nothing sent to all (UDP port 5353) gets in on "
+                + "\(deaf.map(\.name).joined(separator: ", ")), so it finds nobody.\(seen) A firewall on this machine "
+                + "drops it, or Avahi is told to leave the interface out",
+            "sudo ufw allow 5353/udp", "sudo firewall-cmd --permanent --add-service=mdns && sudo firewall-cmd --reload",
+            "in /etc/avahi/avahi-daemon.conf: no deny-interfaces and allow-interfaces")
+    }
+
+    // MARK: The network's part
+
+    /// Somebody else has answered, or Avahi has heard of somebody who is not only remembered.
+    private var hearsSomebody: Bool {
+        evidence.multicast.answers.contains { !own.contains($0.from.bytes) }
+            || evidence.diagnosis?.heard.isEmpty == false
+    }
+
+    /// Addresses on a network of this machine at which nodes are known to have been, and that do not even tell who has
+    /// them.
+    private var silent: [IPAddress] {
+        evidence.failed.compactMap { Endpoint($0.address)?.address }.filter { address in
+            address.isIPv4 && isOnLAN(address) && evidence.neighbours[address] != true && misled[address] == nil
+        }
+    }
+
+    /// Somebody on the same network does answer.
+    private var hasNeighbour: Bool {
+        evidence.neighbours.contains { address, isThere in isThere && isOnLAN(address) }
+    }
+
+    /// The access point or switch keeps machines from one another: even the question who has an address is lost.
+    private var isIsolated: Bool {
+        !isBlind && !hearsSomebody && evidence.connected.isEmpty && !silent.isEmpty && hasNeighbour
+    }
+
+    var multicast: Check {
+        guard !isBlind, evidence.diagnosis?.discovery == .up, oneWay.level == .ok else {
+            return .skipped("multicast", unseen)
+        }
+        if isIsolated {
+            let others = silent.map { "\($0)" }.sorted().joined(separator: ", ")
+            return .problem(
+                "multicast",
+                "this machine reaches its network, but not \(others), not even to ask who has the address: the access "
+                    + "point most likely keeps its clients from one another",
+                "in the access point: switch off client isolation (also called AP isolation or guest mode)",
+                "connect both machines by cable, or to another network")
+        }
+        let reached = evidence.connected.compactMap { Endpoint($0.address)?.address }.filter(isOnLAN)
+        if !hearsSomebody, let first = reached.first {
+            return .problem(
+                "multicast",
+                "\(Words.count(Int64(reached.count), "machine is", "machines are")) connected on this network, as "
+                    + "\(first), but none is heard: the network does not pass on what is sent to all, or their "
+                    + "firewalls drop it",
+                "in the switch or access point: switch off IGMP snooping and multicast filtering",
+                "on the other machine: starling doctor", "starling peer add HOST:PORT")
+        }
+        return .ok(
+            "multicast", hearsSomebody ? "the network passes on what is sent to all" : "nothing speaks against it")
+    }
+
+    var heard: Check {
+        guard let diagnosis = evidence.diagnosis else { return heardWithoutDaemon }
+        guard diagnosis.discovery != .off else {
+            return .skipped("heard", "the daemon was started with --no-discovery")
+        }
+        var counts: [String: Set<String>] = [:]
+        for row in diagnosis.heard where row.isOurs { counts[row.interface, default: []].insert(row.instance) }
+        let foreign = Set(diagnosis.heard.filter { !$0.isOurs }.map(\.instance)).count
+        var words = counts.sorted { $0.key < $1.key }.map { name, instances in
+            "\(Words.count(Int64(instances.count), "node", "nodes")) on \(name)"
+        }
+        if foreign > 0 { words.append("\(foreign) of other workspaces") }
+        if !counts.isEmpty { return .ok("heard", words.joined(separator: ", ")) }
+        let isExplained = isBlind || [record, oneWay, multicast].contains { $0.level == .problem }
+        if isExplained || record.level == .warning { return .skipped("heard", "nobody yet; see above") }
+        if !evidence.connected.isEmpty {
+            return .ok("heard", "nobody, but \(evidence.connected.count) connected by their addresses")
+        }
+        if foreign > 0 {
+            return .warning(
+                "heard",
+                "\(words.joined(separator: ", ")), and nobody of this one: the others are elsewhere, or you are",
+                "starling status   # names this node's workspace; compare it with the others'")
+        }
+        return .warning(
+            "heard", "nobody else runs Starling on this network, or the network keeps you apart",
+            "on the other machine: starling doctor", "starling peer add HOST:PORT")
+    }
+
+    private var heardWithoutDaemon: Check {
+        let others = Set(evidence.multicast.answers.filter { !own.contains($0.from.bytes) }.flatMap(\.instances))
+        return others.isEmpty
+            ? .skipped("heard", "without a daemon nobody listens, and nobody has answered a question to all")
+            : .ok("heard", "\(Words.count(Int64(others.count), "node answers", "nodes answer")) a question to all")
+    }
+}

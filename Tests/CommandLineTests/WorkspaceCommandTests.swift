@@ -1,0 +1,139 @@
+import ControlAPI
+import Foundation
+import Lab
+import Testing
+
+@testable import starling
+
+/// `starling workspace` against the real daemon.
+@Suite(.serialized, .showsLogs)
+struct WorkspaceCommandTests {
+    @Test(.timeLimit(.minutes(2))) func fromCreatingToLeaving() async throws {
+        let (ann, bob) = (try Machine("ann"), try Machine("bob"))
+        try await ann.startLocally()
+        try await bob.startLocally()
+        try await ann.say("for anybody")
+        for words in [["workspace"], ["status"], ["workspace", "show"]] {
+            let shown = try await ann.spawn("starling", words).finish()
+            #expect(shown.status == 0 && shown.out.contains("anybody on the network can read"), "\(shown.out)")
+        }
+
+        let made = try await ann.row("workspace", "create", "team")
+        #expect(made["name"] == "team" && made["private"] == true && made["members"] == 1)
+        #expect(try ann.daemon.isRunning)
+        // The command ends when the daemon is there.
+        #expect(try await ann.row("workspace")["id"] == made["id"])
+        #expect(try await ann.row("status")["workspace"] == "team")
+        #expect(try await ann.texts().isEmpty)
+        try await ann.say("among us")
+
+        let link = try #require(try await ann.row("workspace", "invite", "--expires", "12h")["link"]?.string)
+        let joined = try await bob.row("workspace", "join", input: link + "\n")
+        #expect(joined["id"] == made["id"] && joined["creator"]?.string == made["creator"]?.string)
+        try await eventually("bob reads it", within: .seconds(60)) { try await bob.texts() == ["among us"] }
+        #expect(try await bob.starling("workspace").out.contains("only members can read it"))
+
+        try await meet(ann, bob, within: .seconds(60))
+        #expect(try await bob.starling("workspace", "remove", "ann").status == 5)
+        #expect(try await ann.row("workspace", "remove", "bob")["epoch"] == 1)
+        try await eventually("bob is told", within: .seconds(60)) {
+            try await bob.row("status")["notices"]?.array?.contains { $0["kind"] == "workspace" } == true
+        }
+        try await ann.say("without bob")
+        #expect(try await bob.texts() == ["among us"])
+
+        let left = try await ann.row("workspace", "leave")
+        #expect(left["name"] == "open" && left["kept"]?.array?.count == 2)
+        #expect(try await ann.texts() == ["for anybody"])
+        try await ann.stop()
+        try await bob.stop()
+    }
+
+    /// The link stands alone on its line, for whoever pipes it on; the code below it is for a telephone.
+    @Test(.timeLimit(.minutes(1))) func anInviteIsALinkAndACode() async throws {
+        let ann = try Machine("ann")
+        try await ann.startLocally()
+        #expect(try await ann.starling("workspace", "invite").status == 1)
+        _ = try await ann.row("workspace", "create", "team")
+        let lines = try await ann.starling("workspace", "invite").out.split(separator: "\n").map(String.init)
+        let link = try #require(lines.first)
+        #expect(link.hasPrefix("starling://join/"))
+        let code = try #require(QRCode(link))
+        #expect(Array(lines.dropFirst()) == code.lines(isColoured: false))
+        let plain = try await ann.starling("workspace", "invite", "--no-qr")
+        #expect(plain.out.split(separator: "\n").count == 1 && plain.err.contains("for ever"))
+        let dated = try await ann.starling("workspace", "invite", "--no-qr", "--expires", "30m")
+        #expect(dated.err.contains("until"))
+    }
+
+    @Test(.timeLimit(.minutes(1))) func whatMakesNoSenseIsRefused() async throws {
+        let ann = try Machine("ann")
+        try await ann.startLocally()
+        let usage = [["create"], ["invite", "--expires", "soon"], ["remove"], ["create", "a", "b"]]
+        for words in usage {
+            let result = try await ann.spawn("starling", ["workspace"] + words).finish()
+            #expect(result.status == 2, "\(words) \(result.err)")
+        }
+        let refused = [["join", "starling://join/nonsense"], ["leave"], ["remove", "x"], ["create", "open"]]
+        for words in refused {
+            let result = try await ann.spawn("starling", ["workspace"] + words).finish()
+            #expect(result.status == 1, "\(words) \(result.err)")
+        }
+        #expect(try await ann.row("workspace")["private"] == false)
+    }
+}
+
+/// The open workspace on another network than its own.
+@Suite(.serialized, .enabled(if: Lab.unavailableReason == nil, "\(Lab.unavailableReason ?? "")"), .showsLogs)
+struct AnotherNetworkTests {
+    @Test(.timeLimit(.minutes(3))) func anOfficeDoesNotWalkIntoACafe() async throws {
+        let lab = try Lab(hosts: 2)
+        let (ann, bob) = (Machine("ann", on: lab[1]), Machine("bob", on: lab[2]))
+        for machine in [ann, bob] { try await machine.start() }
+        try await meet(ann, bob, within: .seconds(60))
+        try await ann.say("in the office")
+        try await converge(ann, bob, within: .seconds(60))
+
+        // Ann's machine is reached there as well, and announced.
+        let further = "ip addr add 172.20.0.1/16 broadcast + dev eth0"
+        #expect(try await lab[1].run(["sh", "-c", further]).status == 0)
+        let elsewhere = "ip addr flush dev eth0 && ip addr add 172.20.0.2/16 broadcast + dev eth0"
+        #expect(try await lab[2].run(["sh", "-c", elsewhere]).status == 0)
+        try await eventually("bob's rests", within: .seconds(60)) {
+            try await bob.row("workspace")["paused"] == true
+        }
+        #expect(try await bob.row("status")["discovery"]?.string?.contains("paused") == true)
+        try await eventually("they are apart", within: .seconds(60)) {
+            try await ann.rows("peer", "list").allSatisfy { $0["state"] != "connected" }
+        }
+        try await ann.say("in the café")
+        let found = try await bob.starling("peer", "add", "172.20.0.1:47474")
+        #expect(found.status == 0)
+        #expect(try await bob.rows("peer", "list").allSatisfy { $0["state"] != "connected" })
+        #expect(try await bob.texts() == ["in the office"])
+        #expect(try await ann.row("workspace")["paused"] == false)
+
+        #expect(try await bob.row("workspace", "here")["paused"] == false)
+        try await eventually("bob reads it", within: .seconds(60)) {
+            try await bob.texts() == ["in the office", "in the café"]
+        }
+    }
+
+    /// Members find one another by nothing but their key, and nobody else finds anything.
+    @Test(.timeLimit(.minutes(3))) func twoWorkspacesOnOneNetwork() async throws {
+        let lab = try Lab(hosts: 3)
+        let (ann, bob, eve) = (Machine("ann", on: lab[1]), Machine("bob", on: lab[2]), Machine("eve", on: lab[3]))
+        for machine in [ann, bob, eve] { try await machine.start() }
+        try await meet(ann, bob, eve, within: .seconds(60))
+        _ = try await ann.row("workspace", "create", "team")
+        let link = try #require(try await ann.row("workspace", "invite")["link"]?.string)
+        _ = try await bob.row("workspace", "join", link)
+        try await eventually("ann and bob meet", within: .seconds(60)) { try await ann.present() == ["ann", "bob"] }
+        try await ann.say("among us")
+        try await eventually("bob reads it", within: .seconds(60)) { try await bob.texts() == ["among us"] }
+        try await eve.say("where are you all?")
+        #expect(try await eve.texts() == ["where are you all?"])
+        #expect(try await eve.rows("peer", "list").allSatisfy { $0["state"] != "connected" })
+        for machine in [ann, bob] { #expect(try await machine.present() == ["ann", "bob"]) }
+    }
+}

@@ -1,0 +1,72 @@
+import ControlAPI
+import Lab
+import Net
+import Seal
+import Testing
+
+@testable import Node
+
+extension NodeTests {
+    /// What the daemon tells doctor and `status`.
+    @Suite struct DiagnoseTests {
+        private func diagnosis(_ client: LineClient) throws -> DiagnosisRow {
+            try DiagnosisRow(json: try client.call("node.diagnose"))
+        }
+
+        @Test func aNodeDescribesItself() async throws {
+            let anna = try await TestNode("anna")
+            let ben = try await TestNode("ben", peers: [anna])
+            let (annas, bens) = (try anna.client(), try ben.client())
+            try await eventually("they are connected", within: .seconds(60)) {
+                try diagnosis(annas).peers.first?.state == .connected && diagnosis(bens).peers.first?.rttMs != nil
+            }
+            let row = try diagnosis(annas)
+            #expect(row.port == Int64(anna.port) && row.discovery == .off && row.instance == nil && row.heard.isEmpty)
+            #expect(row.database == .sound && !row.isDiskFull && row.notices.isEmpty)
+            #expect(row.home == anna.home.path)
+            let inbound = try #require(row.peers.first)
+            #expect(inbound.path == .inbound && inbound.refusals == 0 && inbound.failure == nil)
+            #expect(inbound.heardMs != nil)
+            #expect(try diagnosis(bens).peers.first?.path == .named)
+        }
+
+        /// Whoever answers and is not of this workspace is told from whoever does not answer.
+        @Test func failuresAreTold() async throws {
+            let anna = try await TestNode("anna")
+            let foreign = Workspace(name: "other", id: Workspace.open.id, networkKey: Bytes32(repeating: 3))
+            let eve = try await TestNode("eve", peers: [anna], workspace: foreign)
+            let client = try eve.client()
+            try await eventually("the key is named", within: .seconds(60)) {
+                try diagnosis(client).peers.contains { $0.failure == .key && $0.path == .named }
+            }
+            #expect(try diagnosis(client).peers.allSatisfy { $0.state != .connected })
+            await anna.stop()
+            try await eventually("the closed port is named", within: .seconds(60)) {
+                try diagnosis(client).peers.contains { $0.failure == .refused }
+            }
+        }
+
+        @Test func wordsHaveKinds() {
+            let expected: [(String, PeerRow.Failure?)] = [
+                ("\(NetError(.refused, errno: 111, operation: "connect"))", .refused),
+                ("\(NetError(.timedOut, errno: 110, operation: "connect"))", .timedOut),
+                ("\(NetError(.permissionDenied, errno: 1, operation: "connect"))", .forbidden),
+                ("\(CloseReason.ended)", .key), ("\(LinkError(.notStarling))", .key),
+                (DialFailure.noCommonVersion, .version), ("no handshake within 5 s", nil),
+            ]
+            for (words, kind) in expected { #expect(DialFailure.kind(words) == kind, "\(words)") }
+        }
+
+        @Test func whoIsCountedIsBounded() {
+            var counts = DeniedCounts()
+            let keys = (0..<DeniedCounts.peersMax + 9).map { index in
+                BLAKE2b.hash([UInt8(index & 255), UInt8(index >> 8)])
+            }
+            counts.add(1_000, keys[0])
+            for key in keys.dropFirst() { counts.add(1, key) }
+            counts.add(2, keys[0])
+            #expect(counts.count(of: keys[0]) == 1_002)
+            #expect(keys.count { counts.count(of: $0) > 0 } == DeniedCounts.peersMax)
+        }
+    }
+}

@@ -1,0 +1,228 @@
+import ControlAPI
+import Foundation
+import Glibc
+import Lab
+import Net
+@testable import Node
+import Synchronization
+import Testing
+import Tree
+
+extension NodeTests {
+    /// The open workspace stays on its own networks.
+    @Suite struct NetworkPlaceTests {
+        private static let office = place("52:54:00:00:00:01", "10.1.0.0/16")
+        private static let cafe = place("52:54:00:00:00:02", "10.2.0.0/16")
+
+        /// Where a machine is; it can be carried elsewhere.
+        private final class Whereabouts: Sendable {
+            private let places: Mutex<[NetworkPlace]>
+
+            init(_ places: [NetworkPlace]) { self.places = Mutex(places) }
+
+            var now: [NetworkPlace] { places.withLock { $0 } }
+            func move(to places: NetworkPlace...) { move(to: places) }
+            func move(to places: [NetworkPlace]) { self.places.withLock { $0 = places } }
+        }
+
+        @Test func elsewhereItRestsUntilItIsTold() async throws {
+            let machine = Whereabouts([NetworkPlaceTests.office])
+            let bob = try await TestNode("bob")
+            let anna = try await TestNode("anna", peers: [bob]) { $0.places = { machine.now } }
+            let (atAnna, atBob) = (try anna.client(), try bob.client())
+            try atBob.send(message: "in the office")
+            try atAnna.waitForMessage("in the office")
+            var row = try atAnna.call("workspace.show")
+            #expect(row["paused"] == false && row["readers"] == "anybody on the network")
+            #expect(row["networks"] == ["10.1.0.0/16 (gateway 52:54:00:00:00:01)"])
+
+            machine.move(to: NetworkPlaceTests.cafe)
+            try atAnna.call("node.rescan")
+            row = try atAnna.call("workspace.show")
+            #expect(row["paused"] == true && row["network"] == ["10.2.0.0/16 (gateway 52:54:00:00:00:02)"])
+            #expect(try atAnna.status()["discovery"]?.string?.contains("starling workspace here") == true)
+            let notices = try atAnna.status()["notices"]?.array ?? []
+            #expect(notices.contains { $0["kind"] == "network" })
+            try await eventually("bob has no link", within: .seconds(60)) {
+                try atBob.status()["peers"]?.array?.contains { $0["state"] == "connected" } == false
+            }
+            // Nobody is let in and nobody dialled, whoever asks.
+            #expect(throws: TestFailure.self) { try HostilePeer(anna) }
+            try atAnna.call("node.addPeer", ["address": .string(bob.address)])
+            try atBob.send(message: "without anna")
+            try atAnna.send(message: "kept for later")
+            #expect(try atAnna.texts() == ["in the office", "kept for later"])
+            #expect(try atBob.texts() == ["in the office", "without anna"])
+
+            // Nor after a start.
+            let again = try await anna.restarted { options in
+                options.places = { machine.now }
+                options.peers = [bob.port].compactMap { HostPort("127.0.0.1:\($0)") }
+            }
+            let client = try again.client()
+            #expect(try client.call("workspace.show")["paused"] == true)
+            #expect(throws: TestFailure.self) { try HostilePeer(again) }
+            #expect(try client.call("workspace.here")["paused"] == false)
+            try client.waitForMessage("without anna")
+            try atBob.waitForMessage("kept for later")
+            #expect(try client.status()["notices"]?.array?.isEmpty == true)
+            // Both are its networks now.
+            for place in [NetworkPlaceTests.office, NetworkPlaceTests.cafe] {
+                machine.move(to: place)
+                try client.call("node.rescan")
+                #expect(try client.call("workspace.show")["paused"] == false)
+            }
+        }
+
+        /// It is looked before somebody is let in, so no moment is too short.
+        @Test func whoComesFirstIsNotLetIn() async throws {
+            let machine = Whereabouts([NetworkPlaceTests.office])
+            let anna = try await TestNode("anna") { $0.places = { machine.now } }
+            try anna.client().send(message: "in the office")
+            let member = try HostilePeer.greeted(anna)
+            try member.synchronise()
+            machine.move(to: NetworkPlaceTests.cafe)
+            // Nothing has told the node of the change; it looks at most four times a second.
+            try await eventually("a stranger is turned away", within: .seconds(60)) {
+                do {
+                    _ = try HostilePeer(anna)
+                    return false
+                } catch is TestFailure {
+                    return true
+                }
+            }
+            try member.waitForClose()
+        }
+
+        /// On no network there is nobody, and coming back is coming home.
+        @Test func withoutANetworkNothingChanges() async throws {
+            let machine = Whereabouts([NetworkPlaceTests.office])
+            let anna = try await TestNode("anna") { $0.places = { machine.now } }
+            let client = try anna.client()
+            try client.send(message: "x")
+            for places in [[NetworkPlaceTests.office], [], [NetworkPlaceTests.office]] {
+                machine.move(to: places)
+                try client.call("node.rescan")
+                #expect(try client.call("workspace.show")["paused"] == false)
+            }
+            machine.move(to: [])
+            #expect(try client.refusal("workspace.here") == "offline")
+        }
+
+        /// A workspace with nothing in it has no network of its own yet, and a private one goes anywhere.
+        @Test func whatIsEmptyOrPrivateGoesAnywhere() async throws {
+            let machine = Whereabouts([NetworkPlaceTests.office])
+            let anna = try await TestNode("anna") { $0.places = { machine.now } }
+            machine.move(to: NetworkPlaceTests.cafe)
+            try anna.client().call("node.rescan")
+            var row = try anna.client().call("workspace.show")
+            #expect(row["paused"] == false && row["networks"] == [])
+            try anna.client().send(message: "x")
+            try anna.client().call("node.rescan")
+            row = try anna.client().call("workspace.show")
+            #expect(row["networks"] == ["10.2.0.0/16 (gateway 52:54:00:00:00:02)"])
+            try anna.client().call("workspace.create", ["name": "team"])
+            let team = try await anna.restarted { $0.places = { machine.now } }
+            try team.client().send(message: "x")
+            machine.move(to: NetworkPlaceTests.office)
+            try team.client().call("node.rescan")
+            row = try team.client().call("workspace.show")
+            #expect(row["paused"] == nil)
+            _ = try HostilePeer(team, networkKey: team.key(), workspace: team.workspaceID())
+        }
+
+        // MARK: Telling networks apart
+
+        private static func place(_ gateway: String?, _ prefixes: String..., isWayOut: Bool = true) -> NetworkPlace {
+            NetworkPlace(gateway: gateway, isWayOut: isWayOut, prefixes: prefixes)
+        }
+
+        @Test func aGatewayDecidesAndElseAPrefix() {
+            func verdict(_ known: [NetworkPlace], _ here: NetworkPlace...) -> OwnNetworks.Verdict {
+                var own = OwnNetworks()
+                own.add(known)
+                return own.verdict(on: here)
+            }
+            let home = NetworkPlaceTests.place("aa", "192.168.1.0/24")
+            let other = NetworkPlaceTests.place("bb", "192.168.1.0/24")
+            let renumbered = NetworkPlaceTests.place("aa", "10.0.0.0/8")
+            let unknown = NetworkPlaceTests.place(nil, "192.168.1.0/24")
+            let cable = NetworkPlaceTests.place(nil, "192.168.1.0/24", isWayOut: false)
+            let virtual = NetworkPlaceTests.place(nil, "172.16.0.0/16", isWayOut: false)
+            #expect(verdict([], home) == .own)
+            #expect(verdict([home], home) == .own && verdict([home], renumbered) == .own)
+            #expect(verdict([home], other) == .another && verdict([home, other], other) == .own)
+            #expect(verdict([home], unknown) == .unsure && verdict([unknown], home) == .own)
+            #expect(verdict([cable], cable) == .own && verdict([home], cable) == .own)
+            #expect(verdict([home]) == .nowhere)
+            // What goes along does not make another network one's own, nor one's own another.
+            #expect(verdict([home, virtual], other, virtual) == .another)
+            #expect(verdict([home], home, virtual) == .own)
+            #expect(verdict([cable, virtual], virtual) == .own)
+        }
+
+        @Test func whatIsLearntIsKept() {
+            var own = OwnNetworks()
+            own.add([NetworkPlaceTests.place(nil, "192.168.1.0/24")])
+            own.refresh([NetworkPlaceTests.place("aa", "192.168.1.0/24")])
+            #expect(own.places == [NetworkPlaceTests.place("aa", "192.168.1.0/24")])
+            own.refresh([NetworkPlaceTests.place("aa", "10.0.0.0/8", "fd00::/64")])
+            own.refresh([NetworkPlaceTests.place("bb", "10.0.0.0/8")])
+            #expect(own.places == [NetworkPlaceTests.place("aa", "10.0.0.0/8", "fd00::/64")])
+            own.add([NetworkPlaceTests.place(nil, "172.16.0.0/16", isWayOut: false)])
+            #expect(OwnNetworks(text: own.text) == own && own.places.count == 2)
+            for number in 0..<40 { own.add([NetworkPlaceTests.place("g\(number)", "10.\(number).0.0/16")]) }
+            #expect(own.places.count == OwnNetworks.placesMax && own.places.last?.gateway == "g39")
+            #expect(OwnNetworks(text: "\n x \n").places.isEmpty)
+        }
+
+        private static let routes = """
+            Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT
+            eth0\t00000000\t0101A8C0\t0003\t0\t0\t100\t00000000\t0\t0\t0
+            eth0\t0001A8C0\t00000000\t0001\t0\t0\t100\t00FFFFFF\t0\t0\t0
+            tun0\t00000000\t0100080A\t0003\t0\t0\t50\t00000000\t0\t0\t0
+            bad
+
+            """
+
+        private static let neighbours = """
+            IP address       HW type     Flags       HW address            Mask     Device
+            192.168.1.1      0x1         0x2         52:54:00:12:34:56     *        eth0
+            192.168.1.1      0x1         0x2         52:54:00:00:00:99     *        eth1
+            192.168.1.9      0x1         0x0         00:00:00:00:00:00     *        eth0
+            bad
+
+            """
+
+        @Test func theKernelsTablesAreRead() throws {
+            let up = UInt32(IFF_UP | IFF_RUNNING)
+            func interface(_ name: String, _ flags: UInt32, _ addresses: [(String, Int)]) throws -> NetworkInterface {
+                NetworkInterface(
+                    name: name, index: 1, flags: flags,
+                    addresses: try addresses.map { text, length in
+                        NetworkInterface.Address(
+                            address: try #require(SocketAddress(ip: text, port: 0)), prefixLength: length)
+                    })
+            }
+            let interfaces = [
+                try interface("lo", up | UInt32(IFF_LOOPBACK), [("127.0.0.1", 8)]),
+                try interface("eth0", up, [("192.168.1.77", 24), ("fd12:3456::7", 64), ("fe80::1", 64)]),
+                try interface("eth1", up, [("10.7.200.3", 18)]), try interface("eth2", up, [("169.254.3.4", 16)]),
+                try interface("docker0", up, [("172.17.0.1", 16)]),
+                try interface("tun0", up | UInt32(IFF_POINTOPOINT), [("10.8.0.2", 24)]),
+                try interface("eth3", UInt32(IFF_UP), [("10.9.0.1", 24)]),
+            ]
+            let places = NetworkPlace.all(
+                interfaces, routes: NetworkPlaceTests.routes, neighbours: NetworkPlaceTests.neighbours)
+            #expect(
+                places == [
+                    NetworkPlace(
+                        gateway: "52:54:00:12:34:56", isWayOut: true, prefixes: ["192.168.1.0/24", "fd12:3456::/64"]),
+                    NetworkPlace(gateway: nil, isWayOut: false, prefixes: ["10.7.192.0/18"]),
+                ])
+            let silent = NetworkPlace.all(interfaces, routes: NetworkPlaceTests.routes, neighbours: "")
+            #expect(silent.first?.gateway == nil && silent.first?.isWayOut == true)
+            #expect(NetworkPlace.all([], routes: "", neighbours: "").isEmpty)
+        }
+    }
+}

@@ -1,0 +1,189 @@
+internal import Replication
+internal import Seal
+package import Simulation
+internal import Store
+internal import Tree
+
+/// One run from one seed: nodes write while the network, the machines and somebody hostile do what they do; then
+/// everything is mended, and all have to be equal.
+package final class Scenario {
+    package struct Outcome: Sendable {
+        package var violations: [String] = []
+        package var traceHash: UInt64 = 0
+        package var eventCount = 0
+        package var entryCount = 0
+        /// Virtual time from the mending of the network until all were equal.
+        package var healedAfterMs: UInt64 = 0
+        package var log: [String] = []
+    }
+
+    /// Once the network is whole, all nodes are equal after this virtual time at the latest.
+    package static let healMsMax: UInt64 = 120_000
+
+    let seed: UInt64
+    package let profile: Profile
+    package let simulation: Simulation
+    let records: Records
+    let channels: [Path]
+    var random: SplitMix64
+    var hostile: HostileMember?
+    /// Copies of disks that may be put back.
+    var backups: [(node: Int, image: DiskImage)] = []
+    /// Nodes that have said that they are there, by the number of their start.
+    var present: [Int: UInt64] = [:]
+    private let isLogging: Bool
+    private(set) var log: [String] = []
+
+    /// - `isLogging`: writing down what happens takes time, so only a failure is played again with it.
+    package init(seed: UInt64, isLogging: Bool = false) throws {
+        self.seed = seed
+        self.isLogging = isLogging
+        random = SplitMix64(seed: seed)
+        profile = Profile(&random)
+        var options = Simulation.Options()
+        options.dials = true
+        options.losesUnflushed = profile.has(.powerFailure)
+        options.transfer = profile.nodeCount > 6 ? .values : .encoded
+        simulation = Simulation(nodes: 0, seed: random.next(), options: options)
+        channels = try ["channels/---------lunchlunchlun", "channels/--------anybodyanybo"].map(Path.init(parsing:))
+        records = Records(simulation, channels: channels)
+        simulation.watcher = records
+        note(profile.words)
+        for _ in 0..<profile.nodeCount { addNode() }
+        if profile.has(.hostile) {
+            let node = simulation.addNode(key: SigningKey(seed: Bytes32(repeating: 0x66)))
+            hostile = HostileMember(
+                seed: random.next(), node: node, liesAboutTime: hasRightClocks && profile.nodeCount > 3)
+        }
+        // What it held before it held anything: a database that was deleted.
+        if profile.has(.restore) { backups = honest.map { ($0.index, simulation.backup($0.index)) } }
+        simulation.connectAll()
+    }
+
+    private func addNode() {
+        var skewMs: Int64 = 0
+        let hourMs: Int64 = 3_600_000
+        if profile.has(.years), chance(3) {
+            skewMs = Int64.random(in: -365 * 24...365 * 24, using: &random) * hourMs
+        } else if profile.has(.deadBattery), chance(3) {
+            skewMs = Simulation.deadBatteryMs
+        } else if profile.has(.skew) {
+            skewMs = Int64.random(in: -10 * hourMs...10 * hourMs, using: &random)
+        }
+        let node = simulation.addNode(skewMs: skewMs)
+        if profile.has(.oldVersion), chance(2) { node.tagMax = Scenario.oldTagMax }
+        note("node \(node.index): skew \(skewMs / 1000) s\(node.tagMax == nil ? "" : ", an older version")")
+    }
+
+    /// The greatest tag of the first version of the protocol.
+    static let oldTagMax: UInt64 = 17
+
+    func note(_ words: @autoclosure () -> String) {
+        guard isLogging else { return }
+        let ms = simulation.nowMs
+        let fraction = "00\(ms % 1000)".suffix(3)
+        log.append("\(ms / 1000).\(fraction) s  \(words())")
+    }
+
+    // MARK: Chance
+
+    func below(_ n: Int) -> Int { Int.random(in: 0..<max(1, n), using: &random) }
+    func chance(_ n: Int) -> Bool { below(n) == 0 }
+    func pick<T>(_ list: [T]) -> T { list[below(list.count)] }
+
+    /// Nodes that run a machine.
+    var honest: [SimulatedNode] { simulation.nodes.filter { $0.intruder == nil } }
+    var running: [SimulatedNode] { honest.filter { $0.state == .running } }
+
+    // MARK: The run
+
+    package func run() -> Outcome {
+        var outcome = Outcome()
+        do {
+            try run(&outcome)
+        } catch {
+            records.complain("\(error)")
+        }
+        for node in honest where !node.errors.isEmpty {
+            records.complain("node \(node.index): \(node.errors.count) errors, first \(node.errors[0])")
+        }
+        outcome.violations = records.complaints
+        outcome.traceHash = simulation.traceHash
+        outcome.eventCount = simulation.eventCount
+        outcome.entryCount = honest.first?.store.entryCount ?? 0
+        outcome.log = log
+        return outcome
+    }
+
+    private func run(_ outcome: inout Outcome) throws {
+        for _ in 0..<profile.stepCount {
+            try step()
+            simulation.run(forMs: pauseMs())
+        }
+        mend()
+        let healedMs = simulation.nowMs
+        let isEqual = try settle()
+        outcome.healedAfterMs = isEqual ? simulation.nowMs - healedMs : 0
+        if isEqual || hasOtherTimes { try checkAll(isEqual: isEqual) } else { complainUnequal() }
+    }
+
+    private func pauseMs() -> UInt64 {
+        switch below(100) {
+        case ..<50: UInt64.random(in: 0..<100, using: &random)
+        case ..<85: UInt64.random(in: 0..<3000, using: &random)
+        case ..<98: UInt64.random(in: 0..<30_000, using: &random)
+        default: UInt64.random(in: 0..<(profile.isSlow ? 300_000 : 30_000), using: &random)
+        }
+    }
+
+    private func step() throws {
+        if profile.has(.soft) { announce() }
+        hostile?.act(simulation)
+        if below(10) < 7 { try write() } else { try disturb() }
+        if chance(20) { checkSizes() }
+    }
+
+    /// Everything is repaired but the clocks, and whoever is hostile stays so.
+    private func mend() {
+        note("everything is mended")
+        hostile?.isCalm = true
+        simulation.heal()
+        for node in simulation.nodes {
+            node.isDiskFull = false
+            simulation.wake(node.index)
+            simulation.boot(node.index)
+        }
+        if profile.has(.soft) { announce() }
+    }
+
+    /// Until all are equal, and remain so.
+    private func settle() throws -> Bool {
+        let end = simulation.nowMs + Scenario.healMsMax
+        while simulation.nowMs < end {
+            if isConverged { return true }
+            hostile?.act(simulation)
+            simulation.run(forMs: 500)
+        }
+        return isConverged
+    }
+
+    var isConverged: Bool { simulation.isConverged && honest.allSatisfy { $0.state == .running } }
+
+    /// Whether everybody has the right time, and nobody lies about it.
+    var hasRightClocks: Bool {
+        hostile == nil && profile.faults.isDisjoint(with: [.skew, .years, .jumps, .deadBattery])
+    }
+
+    /// Whether what one node has applied is in the far future of another: what it has killed there is alive here until
+    /// then.
+    var hasOtherTimes: Bool { !hasRightClocks && honest.contains { $0.store.heldCount > 0 } }
+
+    private func complainUnequal() {
+        let counts = honest.map { "\($0.index): \($0.store.entryCount)" }.joined(separator: ", ")
+        for node in honest {
+            let counts = "\(node.store.entryCount) entries, \(node.store.heldCount) held"
+            note("node \(node.index): \(counts), \(node.replicator.sizes)")
+        }
+        records.complain("not equal \(Scenario.healMsMax / 1000) s after the network was mended; entries \(counts)")
+    }
+}

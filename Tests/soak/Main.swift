@@ -1,0 +1,128 @@
+internal import Glibc
+internal import Scenarios
+
+/// Plays scenarios of the simulator, a seed each, on all processors: `count` of them from `first` on, or until told to
+/// stop. Ends with 1 at a violation, and says how to play it again.
+///
+///     soak 0 10000
+///     soak 4711 1
+@main
+struct Main {
+    private static let batch: UInt64 = 64
+    private static let saysEveryS = 10.0
+
+    static func main() async throws {
+        let arguments = CommandLine.arguments.dropFirst()
+        let numbers = arguments.compactMap { UInt64($0) }
+        guard numbers.count == arguments.count, numbers.count <= 3 else {
+            print("usage: soak [FIRST [COUNT [JOBS]]]")
+            exit(2)
+        }
+        let (first, count) = (numbers.first ?? 0, numbers.dropFirst().first ?? 0)
+        let jobs = numbers.count == 3 ? numbers[2] : UInt64(max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+        if count == 1 { exit(try replay(first) ? 0 : 1) }
+        exit(try await soak(first, count, jobs: max(1, jobs)) ? 0 : 1)
+    }
+
+    /// Plays one seed and tells what happens in it.
+    private static func replay(_ seed: UInt64) throws -> Bool {
+        let outcome = try Scenario(seed: seed, isLogging: true).run()
+        for line in outcome.log { print(line) }
+        print(
+            "seed \(seed): trace \(hex(outcome.traceHash)), \(outcome.eventCount) events, "
+                + "\(outcome.entryCount) entries, equal after \(outcome.healedAfterMs) ms")
+        for violation in outcome.violations { print("VIOLATION: \(violation)") }
+        return outcome.violations.isEmpty
+    }
+
+    private static func hex(_ number: UInt64) -> String { String(number, radix: 16) }
+
+    private static func soak(_ first: UInt64, _ count: UInt64, jobs: UInt64) async throws -> Bool {
+        blockSignals()
+        let clock = ContinuousClock()
+        let start = clock.now
+        func seconds() -> Double { (clock.now - start) / .seconds(1) }
+        var sum = Sum()
+        var (next, saidS) = (first, 0.0)
+        while count == 0 || next < first + count, !isToldToStop() {
+            let end = count == 0 ? next + batch : min(next + batch, first + count)
+            sum.add(try await play(next..<end, jobs: jobs))
+            next = end
+            if seconds() - saidS >= saysEveryS {
+                saidS = seconds()
+                print(sum.words(saidS))
+                fflush(nil)
+            }
+        }
+        print(sum.words(seconds()))
+        return sum.failures == 0
+    }
+
+    private struct Sum {
+        var seeds: UInt64 = 0
+        var failures = 0
+        var eventCount = 0
+        /// The seed whose nodes took longest to become equal, and how long that was.
+        var slowest: (seed: UInt64, ms: UInt64) = (0, 0)
+
+        mutating func add(_ other: Sum) {
+            seeds += other.seeds
+            failures += other.failures
+            eventCount += other.eventCount
+            if other.slowest.ms > slowest.ms { slowest = other.slowest }
+        }
+
+        func words(_ seconds: Double) -> String {
+            let rate = Int(Double(seeds) * 60 / max(seconds, 0.001))
+            return "\(seeds) seeds, \(failures) violations, \(rate) seeds a minute, \(eventCount) events, "
+                + "equal after \(slowest.ms) ms at most (seed \(slowest.seed))"
+        }
+    }
+
+    private static func play(_ seeds: Range<UInt64>, jobs: UInt64) async throws -> Sum {
+        try await withThrowingTaskGroup(of: Sum.self) { group in
+            for job in 0..<jobs {
+                group.addTask {
+                    var sum = Sum()
+                    for seed in stride(from: seeds.lowerBound + job, to: seeds.upperBound, by: Int(jobs)) {
+                        sum.add(try play(seed))
+                    }
+                    return sum
+                }
+            }
+            var sum = Sum()
+            for try await part in group { sum.add(part) }
+            return sum
+        }
+    }
+
+    private static func play(_ seed: UInt64) throws -> Sum {
+        let scenario = try Scenario(seed: seed)
+        let outcome = scenario.run()
+        let isGood = outcome.violations.isEmpty
+        if !isGood {
+            print("seed \(seed) (\(scenario.profile.words)):")
+            for violation in outcome.violations.prefix(5) { print("  \(violation)") }
+            print("  to play it again: make soak FIRST=\(seed) COUNT=1")
+        }
+        return Sum(
+            seeds: 1, failures: isGood ? 0 : 1, eventCount: outcome.eventCount,
+            slowest: (seed, outcome.healedAfterMs))
+    }
+
+    // MARK: Signals
+
+    /// Ctrl-C ends the run between two seeds, with its sum.
+    private static func blockSignals() {
+        var signals = sigset_t()
+        unsafe sigemptyset(&signals)
+        for signal in [SIGINT, SIGTERM] { unsafe sigaddset(&signals, signal) }
+        unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
+    }
+
+    private static func isToldToStop() -> Bool {
+        var signals = sigset_t()
+        unsafe sigpending(&signals)
+        return unsafe sigismember(&signals, SIGINT) == 1 || sigismember(&signals, SIGTERM) == 1
+    }
+}
