@@ -32,14 +32,14 @@ enum UnixSocketFile {
 
     /// Of two that bind at once, the one that is done first would give the other its mask back too early, and the last
     /// one would leave the process with the strict one.
-    private static let maskLock = Lock(())
+    private static let strictMask = Lock<mode_t>(0o177)
 
     /// Binds with a mask that belongs to the whole process; it is the strictest, so a file made elsewhere meanwhile
     /// stays safe.
     private static func bindStrictly(_ descriptor: Int32, _ address: sockaddr_un) -> NetError? {
-        maskLock.withLock { _ in
+        strictMask.withLock { mask in
             var address = address
-            let before = umask(0o177)
+            let before = umask(mask)
             let result = unsafe withUnsafePointer(to: &address) { pointer in
                 unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                     unsafe Glibc.bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
