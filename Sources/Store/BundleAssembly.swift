@@ -16,15 +16,17 @@ extension Tables {
     ) throws -> (bundles: [Bundle], gone: [EntryReference], taken: Int) {
         var bundles: [Bundle] = []
         var gone: [EntryReference] = []
-        var leaves: [Int64: [Int: Bundle.Leaf]] = [:]
-        var order: [Int64] = []
+        var parts: [(bundle: Int64, leaves: [Bundle.Leaf])] = []
+        var numbers: [Int64: Int] = [:]
+        // Ranges are asked for in order; then nothing is named twice.
+        let isOrdered = Self.isOrdered(references)
         var seen: Set<EntryReference> = []
         var bytes = 0
         var taken = 0
         for reference in references {
             guard bytes < bytesMax || taken == 0 else { break }
             taken += 1
-            guard seen.insert(reference).inserted else { continue }
+            guard isOrdered || seen.insert(reference).inserted else { continue }
             let stored = try stored(reference)
             if stored.isEmpty { gone.append(reference) }
             for (entry, proof) in stored {
@@ -35,19 +37,25 @@ extension Tables {
                     bundles.append(
                         Bundle(author: entry.author, count: 1, signature: signature, leaves: [leaf], omitted: []))
                 case .leaf(let bundle, let index):
-                    if leaves[bundle] == nil {
-                        order.append(bundle)
+                    let number = numbers[bundle] ?? parts.count
+                    if number == parts.count {
+                        numbers[bundle] = number
+                        parts.append((bundle, []))
                         if !trees.knows(bundle) { bytes += try head(ofBundle: bundle).count * Self.leafBytes }
                     }
-                    leaves[bundle, default: [:]][index] = Bundle.Leaf(index: index, entry: entry)
+                    parts[number].leaves.append(Bundle.Leaf(index: index, entry: entry))
                 }
             }
         }
-        for id in order {
-            let wanted = (leaves[id] ?? [:]).values.sorted { $0.index < $1.index }
-            bundles.append(contentsOf: try assemble(id, wanted))
+        for (bundle, leaves) in parts {
+            bundles.append(contentsOf: try assemble(bundle, leaves.sorted { $0.index < $1.index }))
         }
         return (bundles, gone, taken)
+    }
+
+    private static func isOrdered(_ references: [EntryReference]) -> Bool {
+        let pairs = zip(references, references.dropFirst())
+        return pairs.allSatisfy { $0 < $1 } || pairs.allSatisfy { $1 < $0 }
     }
 
     /// Leaves of one stored bundle in transfers of a bounded size.

@@ -39,9 +39,9 @@ struct StoredPaths {
 
     /// Where the container of a path ends, and where its messages begin, as far as it leads there.
     static func ends(_ bytes: [UInt8]) -> (container: Int, messages: Int?)? {
-        guard let root = MessagePlace.rootKeys.first(where: bytes.starts(with:)), root.count < bytes.count else {
-            return nil
-        }
+        guard let root = MessagePlace.rootKeys.first(where: { PathKey.begins(bytes, with: $0) }),
+            root.count < bytes.count
+        else { return nil }
         var end = root.count
         if bytes[end] == 1 {
             end += 5
@@ -91,8 +91,10 @@ extension DatabaseStore {
 
     /// What rows have for a path; nil where it lies in a container of which there is nothing.
     func stored(_ path: PathKey) throws -> [UInt8]? {
+        if let last = lastPlace, last.bytes.count < path.bytes.count, PathKey.begins(path.bytes, with: last.bytes) {
+            return last.stored + path.bytes[last.bytes.count...]
+        }
         guard let (end, messages) = StoredPaths.ends(path.bytes), let messages else { return path.bytes }
-        if let last = lastPlace, path.bytes.starts(with: last.bytes) { return last.stored + path.bytes[messages...] }
         guard let number = try knownContainer(PathKey(bytes: Array(path.bytes[..<end]))) else { return nil }
         let place = try place(number)
         lastPlace = place

@@ -44,9 +44,10 @@ extension DatabaseStore: Tables {
         ) { _ in true } ?? false
     }
 
+    func remember(_ entry: Entry) { recent.insert(entry) }
+
     func insert(_ entry: Entry, path: PathKey, held: Bool, proof: Proof) throws -> Int {
         if !held { occupy(path) }
-        recent.insert(entry)
         let bundle: SQLValue
         let leaf: SQLValue
         let signature: SQLValue

@@ -31,6 +31,8 @@ extension MemoryStore: Tables {
     func contains(_ stamp: Stamp) -> Bool { index(of: stamp) != nil }
     func record(_ stamp: Stamp) -> Record? { index(of: stamp).map { record(timed[$0]) } }
 
+    func remember(_ entry: Entry) {}
+
     func insert(_ entry: Entry, path: PathKey, held: Bool, proof: Proof) -> Int {
         lastChange += 1
         let item = Item(entry: entry, path: path, proof: proof, isHeld: held, change: lastChange)

@@ -11,7 +11,7 @@ extension Merger {
         /// Hashes that came with transfers, also those of leaves that were not stored.
         var gained: [Span: Bytes32] = [:]
         /// Leaves that have come.
-        var came: Set<Int> = []
+        var came: [Int] = []
         /// Of those that were here, the ids of the leaves that have died.
         var died: [(leaf: Int, id: Bytes32)] = []
     }
@@ -23,7 +23,7 @@ extension Merger {
             guard let record = try storage.record(stamps[index]), record.bundle == nil else { continue }
             let id = try stored ?? open(head)
             stored = id
-            touched[id]?.came.insert(index)
+            touched[id]?.came.append(index)
             try storage.move(record, toBundle: id, leaf: index)
         }
         guard let stored else { return }

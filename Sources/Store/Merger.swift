@@ -8,8 +8,12 @@ internal import Tree
 struct Merger {
     let storage: any Tables
     private(set) var result = CommitResult()
+    /// Of the finest buckets that are stored.
     private var digests: [TimeBucket: DigestChange] = [:]
     private var tallies: [Bytes32: Tally] = [:]
+    /// What is changed of them just now: what comes together mostly lies in one bucket and is of one author.
+    private var current: (bucket: TimeBucket, change: DigestChange)?
+    private var currentTally: (author: Bytes32, tally: Tally)?
     var touched: [Int64: TouchedBundle] = [:]
     /// Entries below written paths that may still be looked at in this transaction.
     private var killBudget: Int
@@ -27,10 +31,13 @@ struct Merger {
     /// Nil until it is asked for.
     private var hasHeld: Bool?
 
-    private struct Above {
+    /// An object, because it is asked for with every entry and holds much.
+    private final class Above {
         let records: [Record]
         /// What has ended below.
         let retention: Retention?
+
+        init(_ records: [Record], _ retention: Retention?) { (self.records, self.retention) = (records, retention) }
     }
 
     init(_ storage: any Tables, killsMax: Int) {
@@ -40,9 +47,8 @@ struct Merger {
 
     /// Writes what was gathered. Nothing may follow.
     mutating func finish() throws {
-        for bucket in digests.keys.sorted(by: { ($0.level, $0.index) < ($1.level, $1.index) }) {
-            if let change = digests[bucket] { try storage.change(bucket, by: change) }
-        }
+        try writeDigests()
+        if let (author, tally) = currentTally { tallies[author, default: Tally()] += tally }
         for author in tallies.keys.sorted() {
             if let tally = tallies[author], !tally.isZero { try storage.change(author, by: tally) }
         }
@@ -59,9 +65,23 @@ struct Merger {
                 try storage.removeBundle(id)
             }
         }
-        (digests, tallies) = ([:], [:])
+        (digests, tallies, current, currentTally) = ([:], [:], nil, nil)
         touched = [:]
         if hasBuried { try storage.trimGraveyard() }
+    }
+
+    /// From the finest buckets up to the root.
+    private func writeDigests() throws {
+        var level = digests
+        if let (bucket, change) = current { level[bucket, default: DigestChange()].add(change) }
+        while !level.isEmpty {
+            var above: [TimeBucket: DigestChange] = [:]
+            for (bucket, change) in level.sorted(by: { $0.key.index < $1.key.index }) {
+                try storage.change(bucket, by: change)
+                if let parent = bucket.parent { above[parent, default: DigestChange()].add(change) }
+            }
+            level = above
+        }
     }
 
     // MARK: Arrival
@@ -69,6 +89,7 @@ struct Merger {
     mutating func commit(_ bundle: Bundle, heldAfter: HLC) throws {
         if bundle.count == 1 {
             guard bundle.isSingle, let leaf = bundle.leaves.first else { throw StoreError(.unverifiedBundle) }
+            storage.remember(leaf.entry)
             _ = try commit(leaf.entry, PathKey.withParent(leaf.entry.path), heldAfter: heldAfter) { _ in
                 .single(bundle.signature)
             }
@@ -82,14 +103,19 @@ struct Merger {
         guard let root else { throw StoreError(.unverifiedBundle) }
         let head = BundleHead(root: root, author: bundle.author, count: bundle.count, signature: bundle.signature)
         var stored: Int64?
-        let places = bundle.leaves.map { PathKey.withParent($0.entry.path) }
+        var places: [(key: PathKey, parent: PathKey)] = []
+        places.reserveCapacity(bundle.leaves.count)
+        for leaf in bundle.leaves {
+            places.append(PathKey.withParent(leaf.entry.path, known: places.last?.parent))
+        }
+        for leaf in bundle.leaves.suffix(RecentEntries.countMax / 2) { storage.remember(leaf.entry) }
         stretch = try Stretch(of: places, in: storage)
         defer { stretch = nil }
         for (leaf, place) in zip(bundle.leaves, places) {
             let isStored = try commit(leaf.entry, place, heldAfter: heldAfter) { merger in
                 let id = try stored ?? merger.open(head)
                 stored = id
-                merger.touched[id]?.came.insert(leaf.index)
+                merger.touched[id]?.came.append(leaf.index)
                 return .leaf(bundle: id, index: leaf.index)
             }
             if !isStored { known[Span(start: leaf.index, count: 1)] = MerkleTree.leaf(leaf.entry.id) }
@@ -138,8 +164,9 @@ struct Merger {
 
     private mutating func insert(_ entry: Entry, _ path: PathKey, isHeld: Bool, proof: Proof) throws {
         let valueBytes = try storage.insert(entry, path: path, held: isHeld, proof: proof)
-        tallies[entry.author, default: Tally()].add(
-            1, isTombstone: entry.value.isNull, isHeld: isHeld, bytes: path.bytes.count + valueBytes)
+        tally(entry.author) { tally in
+            tally.add(1, isTombstone: entry.value.isNull, isHeld: isHeld, bytes: path.bytes.count + valueBytes)
+        }
     }
 
     /// Makes held entries live that are due, as if they had just arrived.
@@ -154,7 +181,7 @@ struct Merger {
                     try die(replaced, place.killers + [Killer(record.stamp)], isReplaced: true)
                 }
                 try storage.makeLive(record, entry)
-                tallies[record.stamp.author, default: Tally()].held -= 1
+                tally(record.stamp.author) { $0.held -= 1 }
                 try settle(entry, at: record.path, place)
             }
         }
@@ -226,8 +253,8 @@ struct Merger {
         }
         let prefixes = parent.prefixes
         let found = Above(
-            records: try prefixes.compactMap { try storage.live(at: $0) },
-            retention: try Retention.rules(below: prefixes).flatMap { try storage.retention($0) })
+            try prefixes.compactMap { try storage.live(at: $0) },
+            try Retention.rules(below: prefixes).flatMap { try storage.retention($0) })
         ancestors[parent] = found
         ancestorPaths.formUnion(prefixes)
         return found
@@ -329,16 +356,19 @@ struct Merger {
     private mutating func remove(_ record: Record, isReplaced: Bool = false) throws {
         try storage.remove(record, isReplaced: isReplaced)
         noteChange(at: record.path)
-        tallies[record.stamp.author, default: Tally()].add(
-            -1, isTombstone: record.size.isTombstone, isHeld: record.size.isHeld,
-            bytes: record.path.bytes.count + record.size.valueBytes)
+        tally(record.stamp.author) { tally in
+            tally.add(
+                -1, isTombstone: record.size.isTombstone, isHeld: record.size.isHeld,
+                bytes: record.path.bytes.count + record.size.valueBytes)
+        }
         count(record.stamp.hlc) { change in
             change.count -= 1
             change.sum &-= record.stamp.id
         }
         guard let (bundle, leaf) = record.bundle else { return }
         try touch(bundle)
-        if touched[bundle]?.came.remove(leaf) != nil {
+        if let index = touched[bundle]?.came.lastIndex(of: leaf) {
+            touched[bundle]?.came.remove(at: index)
             touched[bundle]?.gained[Span(start: leaf, count: 1)] = MerkleTree.leaf(record.stamp.id)
         } else {
             touched[bundle]?.died.append((leaf, record.stamp.id))
@@ -346,9 +376,24 @@ struct Merger {
     }
 
     private mutating func count(_ hlc: HLC, _ body: (inout DigestChange) -> Void) {
-        for level in 0...TimeBucket.storedLevelMax {
-            body(&digests[TimeBucket(level: level, containing: hlc), default: DigestChange()])
+        let bucket = TimeBucket(level: TimeBucket.storedLevelMax, containing: hlc)
+        if let current, current.bucket != bucket {
+            digests[current.bucket, default: DigestChange()].add(current.change)
+            self.current = nil
         }
+        var change = current?.change ?? DigestChange()
+        body(&change)
+        current = (bucket, change)
+    }
+
+    private mutating func tally(_ author: Bytes32, _ body: (inout Tally) -> Void) {
+        if let currentTally, currentTally.author != author {
+            tallies[currentTally.author, default: Tally()] += currentTally.tally
+            self.currentTally = nil
+        }
+        var tally = currentTally?.tally ?? Tally()
+        body(&tally)
+        currentTally = (author, tally)
     }
 }
 

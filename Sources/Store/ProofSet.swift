@@ -69,6 +69,7 @@ struct ProofSet {
     }
 
     private mutating func split(_ span: Span, _ present: ArraySlice<Int>, _ gained: [Span: Bytes32]) {
+        if present.count == span.count { return }
         if present.isEmpty {
             if let hash = ProofSet.hash(span, gained, leaf: { _ in nil }) { hashes[span] = hash }
         } else if let (left, right) = span.halves {

@@ -4,7 +4,7 @@ internal import Tree
 /// The entries written last and the one read last, by their ids. Whoever is told of a write reads it at once, and a
 /// child is read once for its key and once for its value: then it need not be decoded and checked against its id again.
 struct RecentEntries {
-    private static let countMax = 64
+    static let countMax = 64
     /// Bytes of an entry that is remembered.
     private static let sizeMax = 4096
 

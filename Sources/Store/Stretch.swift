@@ -35,6 +35,7 @@ struct Stretch {
     /// What stands at a path and below it; nil where that has to be looked up.
     func records(at path: PathKey, below parent: PathKey, limit: Int) -> ArraySlice<Record>? {
         guard parent == self.parent, !(path < lower), path < upper, !changed.contains(path) else { return nil }
+        guard !records.isEmpty else { return [] }
         let end = path.subtreeEnd
         return records[index(path)..<index(end)].prefix(limit)
     }

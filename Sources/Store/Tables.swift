@@ -53,6 +53,8 @@ protocol Tables: AnyObject {
     func record(_ stamp: Stamp) throws -> Record?
     /// Makes an entry that is signed singly a leaf of a bundle.
     func move(_ record: Record, toBundle id: Int64, leaf: Int) throws
+    /// The entry is about to be written, and probably to be read.
+    func remember(_ entry: Entry)
     /// A live message gets an arrival number: that of the one it replaces, or a new one. Returns the bytes that the
     /// value takes.
     func insert(_ entry: Entry, path: PathKey, held: Bool, proof: Proof) throws -> Int
@@ -124,6 +126,11 @@ struct Sweep {
 struct DigestChange {
     var count = 0
     var sum = Bytes32.zero
+
+    mutating func add(_ other: DigestChange) {
+        count += other.count
+        sum &+= other.sum
+    }
 }
 
 /// A message: `{channels|dms|rooms}/{x}/messages/{mid}`.

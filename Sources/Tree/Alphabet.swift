@@ -19,23 +19,19 @@ enum Alphabet {
 
     /// The leading `bitCount` bits of `bytes`, padded with zero bits to whole characters.
     static func encode(_ bytes: [UInt8], bitCount: Int) -> [UInt8] {
-        var text: [UInt8] = []
-        text.reserveCapacity((bitCount + 5) / 6)
-        var accumulator: UInt32 = 0
-        var held = 0
-        var taken = 0
-        for byte in bytes where taken < bitCount {
-            let usable = min(8, bitCount - taken)
-            accumulator = accumulator << UInt32(usable) | UInt32(byte >> UInt8(8 - usable))
-            held += usable
-            taken += usable
-            while held >= 6 {
-                held -= 6
-                text.append(characters[Int(accumulator >> UInt32(held) & 63)])
+        let bits = min(bitCount, bytes.count * 8)
+        let count = (bits + 5) / 6
+        return unsafe [UInt8](unsafeUninitializedCapacity: count) { text, written in
+            for index in 0..<count {
+                let (first, offset) = (index * 6).quotientAndRemainder(dividingBy: 8)
+                let next = first + 1 < bytes.count ? bytes[first + 1] : 0
+                var value = (UInt16(bytes[first]) << 8 | UInt16(next)) >> UInt16(10 - offset) & 63
+                let spare = (index + 1) * 6 - bits
+                if spare > 0 { value &= 63 << UInt16(spare) }
+                unsafe text[index] = characters[Int(value)]
             }
+            written = count
         }
-        if held > 0 { text.append(characters[Int(accumulator << UInt32(6 - held) & 63)]) }
-        return text
     }
 
     /// The bytes that text of whole characters stands for; nil for a foreign character or non-zero padding bits.

@@ -41,6 +41,12 @@ public struct AutoID: Sendable, Hashable, CustomStringConvertible {
         text.utf8.dropFirst(9).elementsEqual(AutoID.proof(hlc: hlc, author: author, content: content))
     }
 
+    /// Whether a text is the AutoID that `author` makes at a tick of the clock.
+    package static func spells(_ text: String, hlc: HLC, author: Bytes32) -> Bool {
+        guard text.utf8.count == length, time(text.utf8) == hlc else { return false }
+        return text.utf8.dropFirst(9).elementsEqual(proof(hlc: hlc, author: author, content: []))
+    }
+
     private static func proof(hlc: HLC, author: Bytes32, content: [UInt8]) -> [UInt8] {
         var input = author.bytes
         for shift in stride(from: UInt64(56), through: 0, by: -8) {

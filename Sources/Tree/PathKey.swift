@@ -11,6 +11,15 @@ public struct PathKey: Sendable, Hashable, Comparable {
 
     public init(bytes: [UInt8]) { self.bytes = bytes }
 
+    /// Whole, where an array hashes and compares byte by byte: each write asks several tables for its path.
+    public func hash(into hasher: inout Hasher) {
+        unsafe bytes.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
+    }
+
+    public static func == (a: PathKey, b: PathKey) -> Bool {
+        unsafe a.bytes.count == b.bytes.count && memcmp(a.bytes, b.bytes, a.bytes.count) == 0
+    }
+
     public init(_ path: Path) {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(path.keys.reduce(0) { $0 + $1.text.utf8.count + 2 })
@@ -19,11 +28,18 @@ public struct PathKey: Sendable, Hashable, Comparable {
     }
 
     /// The keys of a path and of its parent.
-    public static func withParent(_ path: Path) -> (key: PathKey, parent: PathKey) {
+    ///
+    /// - `known`: that of a parent that is probably the same.
+    public static func withParent(_ path: Path, known: PathKey? = nil) -> (key: PathKey, parent: PathKey) {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(path.keys.reduce(0) { $0 + $1.text.utf8.count + 2 })
         for key in path.keys.dropLast() { append(key, to: &bytes) }
-        let parent = PathKey(bytes: Array(bytes))
+        let parent: PathKey
+        if let known, known.bytes.count == bytes.count, known.isPrefix(of: bytes) {
+            parent = known
+        } else {
+            parent = PathKey(bytes: Array(bytes))
+        }
         if let last = path.last { append(last, to: &bytes) }
         return (PathKey(bytes: bytes), parent)
     }
@@ -100,7 +116,15 @@ public struct PathKey: Sendable, Hashable, Comparable {
     /// Whether it is the place of a priority: its bytes end with the engine's key, and no client's key contains a dot.
     public var isPriority: Bool { bytes.suffix(PathKey.prioritySuffix.count).elementsEqual(PathKey.prioritySuffix) }
 
-    public func isPrefix(of other: PathKey) -> Bool { other.bytes.starts(with: bytes) }
+    public func isPrefix(of other: PathKey) -> Bool { isPrefix(of: other.bytes) }
+
+    /// Of the bytes of a path.
+    public func isPrefix(of other: [UInt8]) -> Bool { PathKey.begins(other, with: bytes) }
+
+    /// In one comparison, where `starts(with:)` takes one for each byte.
+    public static func begins(_ bytes: [UInt8], with prefix: [UInt8]) -> Bool {
+        unsafe bytes.count >= prefix.count && memcmp(bytes, prefix, prefix.count) == 0
+    }
 
     public static func < (a: PathKey, b: PathKey) -> Bool {
         let common = min(a.bytes.count, b.bytes.count)

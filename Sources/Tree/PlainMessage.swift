@@ -1,4 +1,5 @@
 internal import CBOR
+internal import Glibc
 package import Seal
 
 /// A message of the chat with nothing but sender, name, time and text, as it stands in canonical CBOR.
@@ -20,8 +21,12 @@ package struct PlainMessage {
     package init?(_ entry: Entry) {
         let value = entry.encodedValue
         var rest = value
-        func skip(_ expected: some Collection<UInt8>) -> Bool {
-            guard rest.starts(with: expected) else { return false }
+        func skip(_ expected: [UInt8]) -> Bool {
+            let isNext = unsafe rest.withUnsafeBytes { bytes in
+                guard let start = bytes.baseAddress, bytes.count >= expected.count else { return false }
+                return unsafe memcmp(start, expected, expected.count) == 0
+            }
+            guard isNext else { return false }
             rest = rest.dropFirst(expected.count)
             return true
         }

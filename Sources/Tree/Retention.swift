@@ -24,7 +24,7 @@ public struct Retention: Sendable, Equatable {
 
     /// Nil for every other path.
     public init?(_ path: PathKey) {
-        guard path.bytes.starts(with: Retention.root) else { return nil }
+        guard PathKey.begins(path.bytes, with: Retention.root) else { return nil }
         self.init(path.prefixes)
     }
 

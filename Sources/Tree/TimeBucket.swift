@@ -51,6 +51,13 @@ public struct TimeBucket: Sendable, Hashable {
         return index << (TimeBucket.shifts[level] - TimeBucket.shifts[below])
     }
 
+    /// The bucket directly above; nil for the root.
+    public var parent: TimeBucket? {
+        guard level > 0 else { return nil }
+        let shift = TimeBucket.shifts[level - 1] - TimeBucket.shifts[level]
+        return TimeBucket(uncheckedLevel: level - 1, index: index >> shift)
+    }
+
     /// Whether `child` lies directly below this bucket.
     public func isParent(of child: TimeBucket) -> Bool {
         child.level == level + 1

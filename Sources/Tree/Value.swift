@@ -31,7 +31,10 @@ public enum Value: Sendable, Hashable {
         return isInteger ? .integer(Int64(double)) : .double(double)
     }
 
-    public var isNull: Bool { self == .null }
+    public var isNull: Bool {
+        if case .null = self { return true }
+        return false
+    }
 
     public var object: ObjectValue? {
         if case .object(let object) = self { return object }

@@ -44,16 +44,12 @@ extension CBORWriter {
     private mutating func leaf(_ leaf: Bundle.Leaf, after index: Int, _ context: inout BundleContext) {
         let entry = leaf.entry
         let keys = entry.path.keys
-        let parent = Array(keys.dropLast())
         let message = SpokenMessage(entry)
         var parts: BundleContext.Parts = []
         if leaf.index != index { parts.insert(.index) }
         if entry.kind != Entry.set { parts.insert(.kind) }
-        if parent != context.parent { parts.insert(.parent) }
-        let isImplied =
-            keys.last?.text.utf8.count == AutoID.length
-            && keys.last == BundleContext.impliedKey(entry.hlc, entry.author)
-        if !isImplied { parts.insert(.key) }
+        if !keys.dropLast().elementsEqual(context.parent) { parts.insert(.parent) }
+        if !AutoID.spells(keys.last?.text ?? "", hlc: entry.hlc, author: entry.author) { parts.insert(.key) }
         if let message {
             if context.nameItem(of: entry.author) != message.name { parts.insert(.name) }
             if message.children != nil { parts.insert(.children) }
@@ -64,7 +60,7 @@ extension CBORWriter {
         unsigned(parts.rawValue)
         if parts.contains(.index) { unsigned(UInt64(clamping: leaf.index)) }
         if parts.contains(.kind) { unsigned(entry.kind) }
-        if parts.contains(.parent) { self.parent(parent, &context) }
+        if parts.contains(.parent) { self.parent(Array(keys.dropLast()), &context) }
         if parts.contains(.key) { text(keys.last?.text ?? "") }
         integer(Int64(clamping: entry.hlc.ms) &- Int64(clamping: context.ms))
         unsigned(entry.hlc.counter)

@@ -28,6 +28,33 @@ import Tree
         }
     }
 
+    /// The short cut of a sender says of a key what making it anew says.
+    @Test func spellsWhatItMakes() {
+        var random = SeededRandom(seed: 3)
+        for _ in 0..<200 {
+            let hlc = HLC(ms: random.next() >> 16, counter: UInt64(random.below(64)))
+            let id = AutoID(hlc: hlc, author: alice)
+            #expect(AutoID.spells(id.text, hlc: hlc, author: alice))
+            #expect(!AutoID.spells(id.text, hlc: hlc, author: bob))
+            var characters = Array(id.text.utf8)
+            let index = random.below(AutoID.length)
+            characters[index] = characters[index] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
+            #expect(!AutoID.spells(String(decoding: characters, as: UTF8.self), hlc: hlc, author: alice))
+        }
+        #expect(!AutoID.spells("", hlc: HLC(ms: 0), author: alice))
+    }
+
+    /// Each bucket lies in the one above it, up to the root.
+    @Test func bucketsHaveParents() {
+        let hlc = HLC(ms: 1_700_000_123_456)
+        for level in 1...TimeBucket.levelMax {
+            let bucket = TimeBucket(level: level, containing: hlc)
+            #expect(bucket.parent == TimeBucket(level: level - 1, containing: hlc))
+            #expect(bucket.parent?.isParent(of: bucket) == true)
+        }
+        #expect(TimeBucket.root.parent == nil)
+    }
+
     @Test func textOrderIsTimeOrder() {
         var random = SeededRandom(seed: 1)
         var times = (0..<500).map { _ in
