@@ -26,6 +26,7 @@ extension Node {
         }
         infoChanged()
         answerStatus()
+        progressIfHeldChanged()
         scheduleStep()
     }
 
