@@ -43,6 +43,10 @@ public actor Node {
     /// After an error of the store the machine's timers wait until then.
     var stepNotBeforeMs: UInt64 = 0
     var maintenanceTimer: LoopTimer?
+    /// Dead entries, leaves of adopted bundles, and entries of peers in one transaction.
+    var sweepPace = SlicePace(100...Node.sweepMax)
+    var adoptionPace = SlicePace(100...DatabaseStore.adoptionSlice)
+    var intakePace = SlicePace(Intake.togetherMin...Intake.togetherMax)
 
     // Peers
     var listener: StreamListener?
