@@ -190,6 +190,7 @@ package final class Scenario {
             let counts = "\(node.store.entryCount) entries, \(node.store.heldCount) held"
             note("node \(node.index): \(counts), \(node.replicator.sizes)")
         }
+        noteDifferences()
         records.complain("not equal \(Scenario.healMsMax / 1000) s after the network was mended; entries \(counts)")
     }
 }
