@@ -15,6 +15,8 @@ struct Intake {
     static let inlineBytesMax = 8 << 10
     /// Entries of several messages that are stored in one transaction: those of one bundle then change its proofs once.
     static let togetherMax = 2000
+    /// And on a machine that is slow, or busy with something else: about a message.
+    static let togetherMin = 250
 
     /// What a message came to.
     enum Judged: Sendable {

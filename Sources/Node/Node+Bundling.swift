@@ -81,9 +81,12 @@ extension Node {
 
     private func adoptNext() {
         guard !isStopping, var running = adoptions.first else { return }
-        let end = min(running.done + DatabaseStore.adoptionSlice, running.stamps.count)
+        let end = min(running.done + adoptionPace.count, running.stamps.count)
         do {
-            try store.adopt(running.seal, running.stamps, slice: running.done..<end)
+            let long = try adoptionPace.run {
+                try store.adopt(running.seal, running.stamps, slice: running.done..<end)
+            }
+            noteLong(long, "moving \(end - running.done) entries to a bundle")
             running.done = end
         } catch {
             report(error, "adopting a bundle")

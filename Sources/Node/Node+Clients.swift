@@ -218,6 +218,7 @@ extension Node {
         case "message.search": return try messageSearch(params, session, request.id)
         case "message.status": return try messageStatus(params, session, request.id)
         case "message.observe": return try messageObserve(params, session, request.id)
+        case "message.observeStatus": return try messageObserveStatus(params, session, request.id)
         case "channel.list": return try channelList()
         case "channel.create": return try channelCreate(params)
         case "channel.rename": return try channelRename(params)

@@ -42,14 +42,19 @@ extension Node {
     /// Takes what has come back, and stores it in one transaction.
     private func takeJudged(from id: LinkID) {
         guard !isClosed else { return }
+        let start = EventLoop.monotonicNs()
         var count = 0
-        while count < Intake.togetherMax, let before = intakes[id]?.byteCount, let judged = intakes[id]?.next() {
+        while count < intakePace.count, let before = intakes[id]?.byteCount, let judged = intakes[id]?.next() {
             intakeBytes -= before - (intakes[id]?.byteCount ?? 0)
             if intakes[id]?.isEmpty == true { intakes[id] = nil }
             if case .bundles(let bundles, _) = judged { count += bundles.reduce(0) { $0 + $1.leaves.count } }
             take(judged, from: id)
         }
         storeTogether()
+        let ns = EventLoop.monotonicNs() &- start
+        // What is smaller than it might have been says nothing of the next one.
+        if count >= intakePace.count { intakePace.took(ns: ns) }
+        noteLong(ns > Node.longNs ? ns : nil, "storing \(count) entries of a peer")
         if intakes[id]?.isReady == true {
             loop.execute { self.assumeIsolated { $0.takeJudged(from: id) } }
         }

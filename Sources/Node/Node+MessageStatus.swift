@@ -19,7 +19,7 @@ extension Node {
     /// People who are named in one answer.
     static let statusPeopleMax = 100
     /// Receipts of one channel that are looked at.
-    private static let receiptsMax = 1000
+    static let receiptsMax = 1000
     /// How long an answer waits for the roots of connected peers.
     private static let statusWaitMs: UInt64 = 400
     private static let statusWaitsMax = 64

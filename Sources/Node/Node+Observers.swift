@@ -13,6 +13,8 @@ struct Subscription {
         case channels([String: ChannelRow])
         case people
         case notices
+        /// How far one's own messages in a channel have come.
+        case progress(MessageProgress)
 
         /// What it keeps in memory, as bytes of JSON, unless it is among the windows that were counted.
         func windowBytes(besides counted: inout Set<ObjectIdentifier>) -> Int {
@@ -20,7 +22,7 @@ struct Subscription {
             case .window(let window):
                 counted.insert(ObjectIdentifier(window)).inserted ? window.observation.windowBytes : 0
             case .info(let observation): observation.windowBytes
-            case .channels, .people, .notices: 0
+            case .channels, .people, .notices, .progress: 0
             }
         }
     }
@@ -183,6 +185,7 @@ extension Node {
             }
         }
         for uid in people.sorted() { notifyPerson(uid) }
+        if !isSoft { progressChanged(changed) }
         sendWaiting()
     }
 

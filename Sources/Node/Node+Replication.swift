@@ -26,6 +26,7 @@ extension Node {
         }
         infoChanged()
         answerStatus()
+        progressIfHeldChanged()
         scheduleStep()
     }
 
@@ -245,8 +246,12 @@ extension Node {
                 released(result)
                 step(.released(result))
             }
-            isBusy = try store.sweep(limit: Node.sweepMax)
-            if try store.expireGraves(nowMs: WallClock.milliseconds(), limit: Node.sweepMax) { isBusy = true }
+            let count = sweepPace.count
+            let long = try sweepPace.run {
+                isBusy = try store.sweep(limit: count)
+                if try store.expireGraves(nowMs: WallClock.milliseconds(), limit: count) { isBusy = true }
+            }
+            noteLong(long, "removing \(count) dead entries")
             if let due = try store.nextHeldDue, due <= heldAfter { isBusy = true }
         } catch {
             report(error, "maintenance")

@@ -43,6 +43,10 @@ public actor Node {
     /// After an error of the store the machine's timers wait until then.
     var stepNotBeforeMs: UInt64 = 0
     var maintenanceTimer: LoopTimer?
+    /// Dead entries, leaves of adopted bundles, and entries of peers in one transaction.
+    var sweepPace = SlicePace(100...Node.sweepMax)
+    var adoptionPace = SlicePace(100...DatabaseStore.adoptionSlice)
+    var intakePace = SlicePace(Intake.togetherMin...Intake.togetherMax)
 
     // Peers
     var listener: StreamListener?
@@ -116,6 +120,11 @@ public actor Node {
     var storedNames: [Bytes32: String] = [:]
 
     var statusWaits: [WaitingStatus] = []
+    /// What of who holds what the followers of messages' status were told last.
+    var progressVersion = 0
+    /// When somebody is asked for his root because a message is not known to be anywhere else, and how long that waits.
+    var progressTimer: (timer: LoopTimer, atMs: UInt64)?
+    var progressAskMs: UInt64 = 0
     /// What was written last of who holds what, and when.
     var heldWritten: (version: Int, atMs: UInt64) = (0, 0)
     /// Channels whose receipt was written lately, and until when no other is.
@@ -241,6 +250,7 @@ public actor Node {
         networkMonitor?.stop()
         maintenanceTimer?.cancel()
         indexTimer?.cancel()
+        progressTimer?.timer.cancel()
         stepTimer?.timer.cancel()
         dialTimer?.timer.cancel()
         rebuildTimer?.cancel()

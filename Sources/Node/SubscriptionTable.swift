@@ -12,6 +12,7 @@ struct SubscriptionTable {
     private(set) var people: Set<Int> = []
     private(set) var info: Set<Int> = []
     private(set) var notices: Set<Int> = []
+    private(set) var progress: Set<Int> = []
 
     var isEmpty: Bool { all.isEmpty }
     var count: Int { all.count }
@@ -36,6 +37,7 @@ struct SubscriptionTable {
         case .people: people.insert(number)
         case .info: info.insert(number)
         case .notices: notices.insert(number)
+        case .progress: progress.insert(number)
         }
     }
 
@@ -51,6 +53,7 @@ struct SubscriptionTable {
         case .people: people.remove(number)
         case .info: info.remove(number)
         case .notices: notices.remove(number)
+        case .progress: progress.remove(number)
         }
     }
 

@@ -52,6 +52,11 @@ public struct HeldMarks: Sendable {
     /// Who has held everything up to a change, in a fixed order.
     public func holders(of change: Int64) -> [Bytes32] { marks.filter { $0.value >= change }.keys.sorted() }
 
+    /// Whether somebody besides one node has held everything up to a change.
+    public func isHeld(_ change: Int64, besides node: Bytes32) -> Bool {
+        marks.contains { $0.value >= change && $0.key != node }
+    }
+
     /// Remembers the root that this node has after a change.
     mutating func note(_ root: DigestPrefix, change: Int64) {
         guard change != noted?.change || root != noted?.root else { return }

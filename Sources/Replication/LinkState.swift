@@ -52,6 +52,8 @@ struct LinkState: Sendable {
     var refusals = 0
     /// The peer has come since the latest bundles were announced.
     var owesSeals = true
+    /// Of the bundles that the peer announces.
+    var seals: SealQuota
     /// Entries that came from this peer without a valid signature. They are not wanted from it again, but from others:
     /// who spoils a copy must not be able to keep the entry from arriving.
     var refused = RememberedReferences(capacity: Replicator.refusalsMax)
@@ -74,6 +76,7 @@ struct LinkState: Sendable {
         heardMs = nowMs
         lastPingMs = nowMs
         askedMs = nowMs
+        seals = SealQuota(SealQuota.ofLink, nowMs: nowMs)
     }
 
     var nextDeadlineMs: UInt64 {

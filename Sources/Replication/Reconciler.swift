@@ -111,6 +111,8 @@ struct Reconciler {
     var mendKey = Bytes32.zero
     var bytesPerEntry = Reconciler.entryBytes
     var progressMs: UInt64 = 0
+    /// When the pull began, or has last brought something new.
+    private var gainedMs: UInt64 = 0
 
     /// Entries that this pull has brought and that were new: what makes the difference smaller.
     var received: Int { gained - gainedBefore }
@@ -125,7 +127,7 @@ struct Reconciler {
         guard !isActive else { return }
         isActive = true
         self.salt = salt
-        progressMs = nowMs
+        (progressMs, gainedMs) = (nowMs, nowMs)
         gainedBefore = gained
         tasks.append(Task(.root, theirs: theirs))
     }
@@ -137,7 +139,7 @@ struct Reconciler {
         _ buckets: [(bucket: TimeBucket, ours: Int, theirs: Int)], key: Bytes32, nowMs: UInt64
     ) {
         guard !buckets.isEmpty else { return }
-        if !isActive { (isActive, progressMs, gainedBefore) = (true, nowMs, gained) }
+        if !isActive { (isActive, progressMs, gainedMs, gainedBefore) = (true, nowMs, nowMs, gained) }
         mendKey = key
         for (bucket, ours, theirs) in buckets {
             var task = Task(bucket, theirs: DigestPrefix(count: theirs, sum: 0))
@@ -165,7 +167,17 @@ struct Reconciler {
         isActive || !outstanding.isEmpty ? progressMs &+ Reconciler.stallMs &+ 1 : nil
     }
 
-    mutating func extend(byMs lagMs: UInt64) { progressMs &+= lagMs }
+    mutating func extend(byMs lagMs: UInt64) {
+        progressMs &+= lagMs
+        gainedMs &+= lagMs
+    }
+
+    /// A pull that brings nothing new for so long stands in no other one's way: who answers with what is known already,
+    /// or what nobody may write, could keep an entry from coming from anybody else.
+    static let gainingMs: UInt64 = 10_000
+
+    /// Whether what is being pulled may be left to this pull.
+    func isGaining(nowMs: UInt64) -> Bool { isActive && nowMs <= gainedMs &+ Reconciler.gainingMs }
 
     /// Whether the peer has been asked for something that has not come yet.
     var isOwed: Bool { !outstanding.isEmpty || questions.contains { $0.commit == nil } }
@@ -231,6 +243,7 @@ struct Reconciler {
     mutating func store(new: Int = 0, nowMs: UInt64) {
         guard !commits.isEmpty else { return }
         gained += new
+        if new > 0 { gainedMs = nowMs }
         commits.removeFirst()
         committed += 1
         if isActive { progressMs = nowMs }

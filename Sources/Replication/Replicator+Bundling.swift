@@ -10,12 +10,23 @@ extension Replicator {
     /// fetches entries gets them with the proofs that the other side has.
     static let sealsAgainMax = 4
 
+    /// Entries that a bundle has to have: one alone is signed already.
+    private static let sealedMin = 2
+
     mutating func received(_ link: LinkID, _ seal: BundleSeal, _ output: inout Output) {
-        guard !seals.contains(seal), links[link].map({ $0.refusals < Replicator.refusalsMax }) ?? false else { return }
+        guard seal.count >= Replicator.sealedMin, !seals.contains(seal),
+            links[link].map({ $0.refusals < Replicator.refusalsMax }) ?? false,
+            vainSeals.hasRoom(nowMs: output.nowMs), links[link]?.seals.hasRoom(nowMs: output.nowMs) ?? false
+        else { return }
+        links[link]?.seals.spend(1)
         output.effects.append(.adopt(link, seal))
     }
 
     mutating func adopted(_ link: LinkID?, _ seal: BundleSeal, _ adoption: Adoption, _ output: inout Output) {
+        if let link, adoption != .adopted {
+            links[link]?.seals.spend(SealQuota.vain - 1)
+            vainSeals.spend(1)
+        }
         switch adoption {
         case .forged:
             if let link { links[link]?.refusals += 1 }

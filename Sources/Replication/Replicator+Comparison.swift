@@ -22,7 +22,8 @@ extension Replicator {
         else { return false }
         let ours = DigestPrefix(try replica.digest(of: .root))
         guard ours != theirs, theirs.count > 0 else { return false }
-        guard links.values.count(where: \.reconciler.isActive) < Replicator.pullsMax else { return false }
+        let pulls = links.values.count { $0.reconciler.isGaining(nowMs: nowMs) }
+        guard pulls < Replicator.pullsMax else { return false }
         // Otherwise both would name all they have in what differs. The one with less has less to name; of what is not
         // much both may.
         let isFirst = ours.count != theirs.count ? ours.count < theirs.count : key.publicKey < state.peer

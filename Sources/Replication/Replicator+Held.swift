@@ -10,13 +10,17 @@ extension Replicator {
         held.note(DigestPrefix(try replica.digest(of: .root)), change: try replica.lastChange)
     }
 
-    /// Asks those connected peers for their roots that are not known to have everything.
-    mutating func askRoots(_ replica: any ReplicaReader, _ output: inout Output) throws {
+    /// Asks those connected peers for their roots that are not known to have everything, or some of them.
+    mutating func askRoots(
+        _ replica: any ReplicaReader, _ output: inout Output, countMax: Int = Int.max
+    ) throws {
         let change = try replica.lastChange
-        for link in orderedLinks {
+        var count = 0
+        for link in orderedLinks where count < countMax {
             guard let state = links[link], held.mark(of: state.peer) < change, state.pingSentMs == nil,
                 output.nowMs >= state.lastPingMs &+ Replicator.askRootMs
             else { continue }
+            count += 1
             links[link]?.pingSentMs = output.nowMs
             links[link]?.lastPingMs = output.nowMs
             output.send(link, .ping(try vitals(output.moment, replica)))

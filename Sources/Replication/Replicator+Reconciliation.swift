@@ -73,7 +73,7 @@ extension Replicator {
         defer { inFlight = flight }
         let messages: [PeerMessage]
         do {
-            messages = try reconciler.pump(nowMs: output.nowMs, pull(link, replica)) { batch in
+            messages = try reconciler.pump(nowMs: output.nowMs, pull(link, replica, output.nowMs)) { batch in
                 try lacking(batch, link, replica).filter { reference in
                     if let claim = flight[reference], output.nowMs &- claim.sinceMs < Replicator.claimMs {
                         return false
@@ -93,10 +93,11 @@ extension Replicator {
         if ended { try compared(link, received, replica, &output) }
     }
 
-    private func pull(_ link: LinkID, _ replica: any ReplicaReader) -> PeerPull {
+    private func pull(_ link: LinkID, _ replica: any ReplicaReader, _ nowMs: UInt64) -> PeerPull {
         PeerPull(
             replica: replica, remembered: remembered, refused: links[link]?.refused,
-            others: orderedLinks.filter { $0 != link }.compactMap { links[$0]?.reconciler }.filter(\.isActive))
+            others: orderedLinks.filter { $0 != link }.compactMap { links[$0]?.reconciler }
+                .filter { $0.isGaining(nowMs: nowMs) })
     }
 
     /// A comparison has ended: what was missing here has been asked for and answered.

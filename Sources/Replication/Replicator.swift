@@ -56,6 +56,8 @@ public struct Replicator: Sendable {
         case setSoft(Path, Value?, ttlMs: UInt64, isRefreshed: Bool)
         /// Somebody wants to know what has arrived where.
         case askRoots
+        /// Somebody wants to know whether it has arrived anywhere: one peer is asked.
+        case askRoot
         /// The network has changed where these links are: whoever does not answer soon is not there any more.
         case probe([LinkID])
         /// Compare with all peers now.
@@ -161,6 +163,8 @@ public struct Replicator: Sendable {
     var addresses: [PeerAddress] = []
     /// Bundles that were announced lately and that this node has, the newest last.
     var seals: [BundleSeal] = []
+    /// Of announcements in vain, on all links.
+    var vainSeals = SealQuota(SealQuota.vainOfAll, nowMs: 0)
     var overlay: Overlay
     var dissemination = Dissemination()
     var overlaySeen = OverlayView()
@@ -237,6 +241,7 @@ public struct Replicator: Sendable {
         case .setSoft(let path, let value, let ttlMs, let isRefreshed):
             setSoft(path, value, ttlMs, isRefreshed, &output)
         case .askRoots: try askRoots(replica, &output)
+        case .askRoot: try askRoots(replica, &output, countMax: 1)
         case .probe(let links): try probe(links, replica, &output)
         case .compareNow:
             for link in orderedLinks {

@@ -5,7 +5,7 @@ internal import Glibc
 enum BenchProgram {
     /// What can be measured, in the order of the report.
     enum Part: String, CaseIterable {
-        case latency, memory, start, observe, query, store, newnode, catchup, scale
+        case latency, memory, start, observe, query, store, newnode, catchup, responsive, scale
     }
 
     static let program = Program(
@@ -31,6 +31,8 @@ enum BenchProgram {
                 "catchup: two nodes of which one lacks 10,000 of 1,000,000 messages: bytes and round trips of the "
                     + "machines on virtual time, then the time that two daemons take. Filling the databases takes "
                     + "most of the time; --messages takes smaller ones.",
+                "responsive: from a send to its answer while 200,000 messages come from a peer, or end because their "
+                    + "channel or its past does. --messages takes more of them.",
                 "scale: what a node costs in networks of 10 to 1,000, how a message spreads, and what the death of "
                     + "half of them does: the daemon's machines on a simulated network, in virtual time. It "
                     + "takes minutes "
@@ -40,15 +42,16 @@ enum BenchProgram {
             arguments: [
                 Argument(
                     "PART",
-                    "latency, memory, start, observe, query, store, newnode, catchup or scale; several may be "
-                        + "named, none means all but scale",
+                    "latency, memory, start, observe, query, store, newnode, catchup, responsive or scale; several "
+                        + "may be named, none means all but scale",
                     count: .rest)
             ],
             options: [
                 Option("seconds", value: "N", "Measure latency for this long (default: until 2,000 messages)"),
                 Option(
                     "messages", value: "N",
-                    "Messages that query and catchup fill in (default: 1000000); of store and newnode (100000)"),
+                    "Messages that query and catchup fill in (default: 1000000); of store and newnode (100000), of "
+                        + "responsive (200000)"),
                 Option("daemon", value: "FILE", "The starlingd to measure (default: the one beside this program)"),
                 Option("json", "Print one JSON object a line for each figure"),
                 Option("check", "Exit with 1 if a figure misses its aim"),
@@ -119,6 +122,7 @@ enum BenchProgram {
             case .query: try QueryBench(program, scratch).measure(messages: messages, report)
             case .store: try StoreBench(scratch).measure(messages: messages, report)
             case .newnode: try NewNodeBench(program, scratch).measure(messages: messages, report)
+            case .responsive: try ResponsiveBench(program, scratch).measure(messages: messages, report)
             case .catchup: try CatchUpBench(program, scratch).measure(messages: messages, report)
             }
         }

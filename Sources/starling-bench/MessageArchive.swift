@@ -19,14 +19,17 @@ struct MessageArchive {
     private var ms: UInt64
     private var state: UInt64 = 7
 
-    init(_ count: Int, workspace: Bytes32) throws {
+    /// - place: where all of them stand, instead of in several channels.
+    init(_ count: Int, workspace: Bytes32, place: Path? = nil) throws {
         self.workspace = workspace
         keys = (0..<Self.authors).map { SigningKey(seed: Bytes32(repeating: UInt8(1 + $0))) }
         names = (0..<Self.authors).map { "Author number \($0)" }
-        places = try (0..<Self.channels).map { number in
-            let key = AutoID.nameKey(foldedName: "channel\(number)", workspace: workspace)
-            return try Path(parsing: "channels/\(key)/messages")
-        }
+        places =
+            try place.map { [$0] }
+            ?? (0..<Self.channels).map { number in
+                let key = AutoID.nameKey(foldedName: "channel\(number)", workspace: workspace)
+                return try Path(parsing: "channels/\(key)/messages")
+            }
         ms = Self.endMs - UInt64(count) * (Self.gapMs.upperBound / 2)
     }
 
@@ -43,7 +46,7 @@ struct MessageArchive {
         for number in 0..<count {
             ms += 1 + random(Self.gapMs.upperBound)
             let author = Int(random(UInt64(Self.authors)))
-            let place = places[Int(random(UInt64(Self.channels)))]
+            let place = places[Int(random(UInt64(places.count)))]
             let key = keys[author].publicKey
             let hlc = HLC(ms: ms)
             guard let last = Key(AutoID(hlc: hlc, author: key).text), let path = place.appending(last) else { continue }
@@ -78,8 +81,10 @@ struct MessageArchive {
     /// Entries of one round: about as many as fill a bundle of each author.
     static let round = 190_000
 
-    /// Writes so many messages to a new database.
-    mutating func write(_ count: Int, together: Bool, to path: String) throws {
+    /// Writes so many messages to a database.
+    ///
+    /// - isIndexed: so that they can be searched, as a node does that has had them for a while.
+    mutating func write(_ count: Int, together: Bool, to path: String, isIndexed: Bool = false) throws {
         let store = try DatabaseStore(path: path)
         defer { store.close() }
         var left = count
@@ -99,6 +104,7 @@ struct MessageArchive {
                 try store.adopt(seal, stamps, slice: stamps.indices)
             }
         }
+        while isIndexed, try store.indexMessages(limit: 10_000) { try Interruption.check() }
     }
 
     /// Without signatures where they are replaced at once: they take most of the time.

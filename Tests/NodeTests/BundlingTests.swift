@@ -97,6 +97,32 @@ extension NodeTests {
             return got.contains { $0.author == author && $0.count >= 20 }
         }
 
+        /// To look at an announcement takes a signature and thousands of stamps, so a peer that sends far too many is
+        /// not listened to; connecting anew does not help it.
+        @Test func tooManyAnnouncementsAreLetPass() async throws {
+            let node = try await TestNode("anna")
+            let client = try node.client()
+            let key = SigningKey()
+            let all = try entries(0..<4, by: key)
+            let wrong = try #require(singly(all, by: key).first?.signature)
+            let sent = 2000
+            for link in 0..<4 {
+                let peer = try HostilePeer.greeted(node, key: key)
+                for number in 0..<(sent / 4) {
+                    let root = BLAKE2b.hash(Array("\(link) \(number)".utf8))
+                    try peer.send(
+                        .rebundle(
+                            BundleSeal(
+                                first: all[0].stamp, last: all[3].stamp, count: 4, root: root, signature: wrong)))
+                }
+                try peer.synchronise()
+                peer.close()
+            }
+            // Those at once, and some for each second that it took.
+            let denied = try #require(try client.status()["denied"]?.int)
+            #expect(denied >= 16 && denied < Int64(sent / 2))
+        }
+
         @Test func aForgedAnnouncementIsCounted() async throws {
             let node = try await TestNode("anna")
             let client = try node.client()

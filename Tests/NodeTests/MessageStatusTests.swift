@@ -45,6 +45,35 @@ extension NodeTests {
             #expect(try Self.status(atA, second).state == .queued)
         }
 
+        /// Who has the chat open hears of it by himself, with one event for all messages before.
+        @Test func followersAreToldHowFarTheirMessagesHaveCome() async throws {
+            let a = try await TestNode("anna")
+            let (atA, sender) = (try a.client(), try a.client())
+            func status(_ what: String, where fits: (JSON) -> Bool) throws {
+                try atA.event(what) { $0["event"]?.string == "status" && fits($0) }
+            }
+            let first = try sender.send(message: "one")
+            try atA.call("message.observeStatus", ["in": "#general"])
+            try status("nobody else") { $0["held"] == nil && $0["read"] == nil }
+            let second = try sender.send(message: "two")
+            let b = try await TestNode("bert", peers: [a])
+            let atB = try b.client()
+            try status("both are held") { $0["held"]?.string == second }
+            let third = try sender.send(message: "three")
+            try status("the third is held") { $0["held"]?.string == third }
+            try atB.waitForMessage("three")
+            try atB.call("read.mark", ["in": "#general"])
+            try status("all are read") { $0["read"]?.string == third && $0["held"]?.string == third }
+            // What others write is no news, and a later follower has the same.
+            let fourth = try atB.send(message: "four")
+            try atA.waitForMessage("four")
+            let late = try a.client()
+            try late.call("message.observeStatus", ["in": "#general"])
+            try late.event("as the other knows it") { $0["held"]?.string == third && $0["read"]?.string == third }
+            #expect(first < second && third < fourth)
+            #expect(try late.refusal("message.observeStatus", ["in": "#nowhere"]) == "not_found")
+        }
+
         @Test func receiptsCanBeSwitchedOff() async throws {
             let a = try await TestNode("anna")
             let b = try await TestNode("bert", peers: [a])

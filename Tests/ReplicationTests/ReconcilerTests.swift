@@ -249,4 +249,24 @@ private struct FakeSource: PullSource {
         #expect(ends)
         #expect(machine.outstanding.isEmpty && machine.deadlineMs == nil)
     }
+
+    /// Who answers, but with what is here already, keeps his own pull alive; what it was to bring is left to others.
+    @Test func aPullThatBringsNothingNewStandsInNobodysWay() throws {
+        let key = SigningKey(seed: Bytes32(repeating: 1))
+        let entry = try Entry(path: Path(parsing: "a"), hlc: HLC(ms: 1), author: key.publicKey, value: .bool(true))
+        let bundle = Bundle(signing: [entry], by: key, workspace: .zero)
+        var machine = Reconciler()
+        #expect(!machine.isGaining(nowMs: 0))
+        machine.start(theirs: digest(100), salt: 1, nowMs: 0)
+        for ms in stride(from: UInt64(1000), through: 30_000, by: 1000) {
+            #expect(machine.isGaining(nowMs: ms) == (ms <= Reconciler.gainingMs))
+            machine.arrive([bundle], nowMs: ms)
+            machine.store(nowMs: ms)
+        }
+        let isStalled = machine.abandonIfStalled(nowMs: 30_000)
+        #expect(!isStalled && machine.isActive)
+        machine.arrive([bundle], nowMs: 30_000)
+        machine.store(new: 1, nowMs: 30_000)
+        #expect(machine.isGaining(nowMs: 30_000))
+    }
 }

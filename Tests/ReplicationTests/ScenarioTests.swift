@@ -4,7 +4,7 @@ import Testing
 /// Scenarios as `make soak` plays them by the thousand.
 @Suite struct ScenarioTests {
     /// Each of these has broken something once.
-    static let kept: [UInt64] = [1, 3]
+    static let kept: [UInt64] = [1, 3, 1450]
 
     @Test(arguments: kept) func whatWentWrongOnce(seed: UInt64) throws {
         let outcome = try Scenario(seed: seed).run()

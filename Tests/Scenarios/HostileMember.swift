@@ -16,6 +16,8 @@ package final class HostileMember: Intruder {
     private var victims: [Bytes32] = []
     /// He lies about his clock too. Without clocks that are wrong by themselves he is a minority then.
     private let liesAboutTime: Bool
+    /// He announces bundles too, drawn from this.
+    var sealing: SplitMix64?
     /// He signs nothing new any more, and goes on with everything else.
     var isCalm = false
 
@@ -141,6 +143,25 @@ package final class HostileMember: Intruder {
     package func act(_ simulation: Simulation) {
         guard node.state == .running else { return }
         for link in links.keys.sorted() where chance(3) { attack(link, simulation) }
+        for link in links.keys.sorted() { announce(link, simulation) }
+    }
+
+    /// Bundles of entries that he has seen: of others with a signature that is not theirs, of his own with a good one,
+    /// though nobody may hold exactly those.
+    private func announce(_ link: LinkID, _ simulation: Simulation) {
+        guard var random = sealing else { return }
+        defer { sealing = random }
+        guard Int.random(in: 0..<10, using: &random) == 0 else { return }
+        let stamps = seen.shuffled(using: &random).flatMap(\.leaves).map(\.entry.stamp)
+        let author = Bool.random(using: &random) ? key.publicKey : stamps.first?.author ?? key.publicKey
+        let chosen = Array(Set(stamps.filter { $0.author == author })).sorted()
+        guard let first = chosen.first, let last = chosen.last else { return }
+        let root = MerkleTree.root(chosen.map(\.id))
+        let message = Bundle.message(
+            workspace: simulation.workspace, author: author, count: chosen.count, root: root)
+        let seal = BundleSeal(
+            first: first, last: last, count: chosen.count, root: root, signature: key.sign(message))
+        for _ in 0..<Int.random(in: 1...20, using: &random) { simulation.send(.rebundle(seal), node, link) }
     }
 
     private func attack(_ link: LinkID, _ simulation: Simulation) {

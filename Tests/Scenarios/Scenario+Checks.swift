@@ -102,6 +102,20 @@ extension Scenario {
         }
     }
 
+    /// Which entries some nodes have and others do not.
+    func noteDifferences() {
+        var holders: [EntryReference: [Int]] = [:]
+        for node in honest {
+            for reference in node.store.allReferences { holders[reference, default: []].append(node.index) }
+        }
+        for (reference, nodes) in holders.sorted(by: { $0.key < $1.key }) where nodes.count < honest.count {
+            guard let index = nodes.first, let node = honest.first(where: { $0.index == index }),
+                let bundle = try? node.store.bundles(for: [reference]).bundles.first, let leaf = bundle.leaves.first
+            else { continue }
+            note("only at \(nodes): \(short(leaf.entry)), signed with \(bundle.count)")
+        }
+    }
+
     private func checkEqualTrees() throws {
         guard let first = honest.first else { return }
         let (ids, tree) = (liveEntries(first).map(\.id), try first.value(at: .root))

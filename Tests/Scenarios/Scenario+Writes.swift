@@ -31,6 +31,25 @@ extension Scenario {
         }
     }
 
+    /// Now and then somebody signs together what he has signed singly, and announces that.
+    func signTogether() throws {
+        guard var random = bundling else { return }
+        defer { bundling = random }
+        guard Int.random(in: 0..<5, using: &random) == 0, let node = running.randomElement(using: &random),
+            !node.isDiskFull
+        else { return }
+        let stamps = node.store.singles(
+            of: node.author, from: .zero, through: HLC(ms: HLC.msMax), limit: Int.random(in: 2...40, using: &random))
+        guard stamps.count > 1, let seal = BundleSeal(signing: stamps, by: node.key, workspace: simulation.workspace)
+        else { return }
+        note("node \(node.index) signs \(stamps.count) of its entries together")
+        guard try node.store.adopt(seal, workspace: simulation.workspace) == .adopted else {
+            // Of two nodes with one key the other one may have been first.
+            return
+        }
+        simulation.feed(node, .adopted(nil, seal, .adopted))
+    }
+
     private func name(_ number: Int) -> Value {
         .object(ObjectValue([Key("displayName")].compactMap { $0 }.map { ($0, .string("name \(number)")) }))
     }

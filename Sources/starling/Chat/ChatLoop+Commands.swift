@@ -129,7 +129,11 @@ extension ChatLoop {
             let words = command.arguments.isEmpty ? command.name : "\(command.name) \(command.arguments)"
             table.add(.init(words) { self.output.styled($0, .cyan) }, .init(command.meaning))
         }
+        let (held, read) = (StatusMark.held, StatusMark.read)
+        let marks =
+            "beside your messages: \(held.text(isPlain: model.isPlain).drop { $0 == " " }) another node has it, "
+            + "\(read.text(isPlain: model.isPlain)) somebody has read it"
         let keys = "Alt+Enter begins a new line within the message; Tab completes names and commands; ^C twice leaves"
-        show(table.lines().map { "  " + $0 } + model.notice(keys))
+        show(table.lines().map { "  " + $0 } + model.notice(marks) + model.notice(keys))
     }
 }

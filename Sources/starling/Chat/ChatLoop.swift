@@ -20,6 +20,8 @@ final class ChatLoop {
     private var screen: ChatScreen
     private var typing = TypingSignal()
     private var subscription: JSON?
+    /// Of how far one's own messages have come; nil with a daemon that does not tell.
+    private var progress: JSON?
     /// A message that may or may not have been stored, with its key: sending it again cannot double it.
     var unanswered: (text: String, key: JSON)?
     private var isOver = false
@@ -28,8 +30,10 @@ final class ChatLoop {
         self.client = client
         self.places = places
         self.output = output
-        model = ChatModel(uid: client.hello.uid, style: output.style, columns: output.columns)
-        screen = ChatScreen(columns: output.columns)
+        model = ChatModel(
+            uid: client.hello.uid, style: output.style, columns: output.columns,
+            isPlain: StatusMark.isPlainTerminal())
+        screen = ChatScreen(columns: output.columns, rows: output.rows)
     }
 
     func run() throws {
@@ -65,7 +69,7 @@ final class ChatLoop {
 
     private func resize() {
         ChatTerminal.drainWake()
-        screen.columns = output.columns
+        (screen.columns, screen.rows) = (output.columns, output.rows)
         model.columns = output.columns
         output.text(screen.erased())
     }
@@ -105,6 +109,7 @@ final class ChatLoop {
         case .suspend:
             output.text(screen.erased())
             output.flush()
+            screen.forget()
             ChatTerminal.suspend()
         case .redraw:
             output.text(screen.cleared())
@@ -194,7 +199,7 @@ final class ChatLoop {
         try client.call("channel.observe", timeoutMs: Self.callTimeoutMs)
         try client.call("people.observe", timeoutMs: Self.callTimeoutMs)
         try client.call("node.observe", timeoutMs: Self.callTimeoutMs)
-        subscription = nil
+        (subscription, progress) = (nil, nil)
         try enter(client, channel.isEmpty ? "#general" : channel)
     }
 
@@ -203,12 +208,19 @@ final class ChatLoop {
         let answer = try client.call(
             "message.observe", ["in": .string(channel), "limitToLast": .int(Int64(ChatModel.backlog))],
             timeoutMs: Self.callTimeoutMs)
-        if let old = subscription {
+        for old in [subscription, progress].compactMap(\.self) {
             try client.call("tree.unobserve", ["subscription": old], timeoutMs: Self.callTimeoutMs)
         }
-        subscription = answer["subscription"]
+        (subscription, progress) = (answer["subscription"], nil)
         typing.reset()
         show(model.join(answer["in"]?.string ?? channel))
+        do throws(ClientError) {
+            progress = try client.call(
+                "message.observeStatus", ["in": .string(channel)], timeoutMs: Self.callTimeoutMs)["subscription"]
+        } catch {
+            // An older daemon does not tell, and nothing else needs it.
+            guard case .refused = error else { throw error }
+        }
     }
 
     private func takeEvents() {
@@ -232,6 +244,10 @@ final class ChatLoop {
             guard event.subscription == subscription else { return }
             show(model.ready())
             try markRead(client)
+        case "status":
+            guard event.subscription == progress else { return }
+            let changes = model.advance(held: params["held"]?.string, read: params["read"]?.string)
+            output.text(screen.changed(changes))
         case "channel":
             if let json = params["channel"] { show(model.take(try ChannelRow(json: json))) }
         case "notice":

@@ -26,20 +26,29 @@ struct ChatModel: Sendable {
     private var lastDay: LocalTime?
     private var notices: [NoticeRow] = []
     /// Days and times as the user's clock has them; a parameter for tests.
-    private let time: @Sendable (Int64) -> LocalTime
+    let time: @Sendable (Int64) -> LocalTime
+    /// Keys of the messages up to which one's own have come to another node, and were read.
+    var held: String?
+    var read: String?
+    /// Messages of one's own on the screen, as they were shown there.
+    private(set) var ownLines: [(row: MessageRow, name: String)] = []
+    /// Whether the terminal may lack a tick.
+    let isPlain: Bool
 
     init(
-        uid: String, style: Style, columns: Int,
+        uid: String, style: Style, columns: Int, isPlain: Bool = false,
         time: @escaping @Sendable (Int64) -> LocalTime = { LocalTime(milliseconds: $0) }
     ) {
         self.uid = uid
         self.style = style
         self.columns = columns
+        self.isPlain = isPlain
         self.time = time
     }
 
-    private var format: MessageFormat {
-        MessageFormat(nameColumns: columns < 60 ? 8 : 12, columns: max(20, columns - 1), style: style)
+    var format: MessageFormat {
+        MessageFormat(
+            nameColumns: columns < 60 ? 8 : 12, columns: max(20, columns - 1), style: style, isPlain: isPlain)
     }
 
     // MARK: Channels
@@ -59,6 +68,7 @@ struct ChatModel: Sendable {
         messages = [:]
         order = []
         lastDay = nil
+        (held, read, ownLines) = (nil, nil, [])
         var title = currentName
         if let topic = currentChannel?.topic, !topic.isEmpty { title += " · " + Escaper.escape(topic) }
         return ["", style.apply(TextWidth.fitted(title, to: columns - 1), [.bold])]
@@ -198,8 +208,21 @@ struct ChatModel: Sendable {
             row.text = mark + (row.text ?? "")
             row.reactions = []
         }
-        let mark = people[row.senderId]?.namesakeOf == nil ? "" : "⚠"
-        return lines + format.lines(row, time: at, name: mark + names.shown(row.senderId), isOwn: row.senderId == uid)
+        let warning = people[row.senderId]?.namesakeOf == nil ? "" : "⚠"
+        let name = warning + names.shown(row.senderId)
+        guard row.senderId == uid else { return lines + format.lines(row, time: at, name: name) }
+        // An edit comes later than what it changes; its line has no mark of its own.
+        if mark.isEmpty { remember(shown: row, name) }
+        let status = mark.isEmpty ? self.mark(of: row.key) : .waiting
+        return lines + format.lines(row, time: at, name: name, isOwn: true, status: status)
+    }
+
+    /// Messages of one's own whose marks still change: more are on no screen.
+    private static let ownLinesMax = 200
+
+    private mutating func remember(shown row: MessageRow, _ name: String) {
+        ownLines.append((row, name))
+        if ownLines.count > Self.ownLinesMax { ownLines.removeFirst() }
     }
 
     private func reactionLines(_ old: MessageRow, _ new: MessageRow) -> [String] {

@@ -14,11 +14,64 @@ struct ChatScreen: Sendable {
         var cursor = 0
     }
 
-    var columns: Int
-    private var drawn: Edge?
+    /// A line that is to stand as another one.
+    struct Change: Sendable, Equatable {
+        var from: String
+        var to: String
+    }
 
-    init(columns: Int) {
+    var columns: Int {
+        didSet { if columns != oldValue { forget() } }
+    }
+    /// 0 where it is not known: then nothing that was shown is changed.
+    var rows: Int {
+        didSet { if rows != oldValue { forget() } }
+    }
+    private var drawn: Edge?
+    /// The lines above the edge that are known to stand where they were put, each in a row of its own, the last ones
+    /// of a screen.
+    private var above: [String] = []
+
+    init(columns: Int, rows: Int = 0) {
         self.columns = columns
+        self.rows = rows
+    }
+
+    /// What was shown may stand elsewhere now.
+    mutating func forget() { above = [] }
+
+    private mutating func remember(_ lines: [String]) {
+        for line in lines {
+            // Terminals do not agree on how wide some characters are: a line that one of them might break would move
+            // those above it.
+            if Style.without(line).reduce(0, { $0 + Self.widest($1) }) < columns {
+                above.append(line)
+            } else {
+                forget()
+            }
+        }
+        if above.count > rows { above.removeFirst(above.count - rows) }
+    }
+
+    /// Columns that some terminal may give a character.
+    private static func widest(_ character: Character) -> Int {
+        character.isASCII || "│✓…“”─·".contains(character) ? 1 : 2 * character.unicodeScalars.count
+    }
+
+    /// Changes lines in their places, as far as they are still on the screen.
+    mutating func changed(_ changes: [Change]) -> String {
+        guard let edge = drawn else { return "" }
+        var places: [(up: Int, text: String)] = []
+        for change in changes {
+            // Above the edge, which has at most two rows, that many are on the screen.
+            guard let index = above.firstIndex(of: change.from), above.count - index <= rows - 2 else { continue }
+            above[index] = change.to
+            places.append((above.count - index, change.to))
+        }
+        guard !places.isEmpty else { return "" }
+        var out = erased()
+        for place in places { out += "\u{1b}[\(place.up)A\(place.text)\r\u{1b}[\(place.up)B" }
+        return out + drawn(edge)
     }
 
     /// Removes the edge; the cursor stands where it began.
@@ -37,6 +90,7 @@ struct ChatScreen: Sendable {
         if edge == drawn, lines.isEmpty { return "" }
         var out = erased()
         for line in lines { out += line + "\n" }
+        remember(lines)
         if !edge.status.isEmpty { out += edge.status + "\n" }
         out += edge.input + "\r" + (edge.cursor > 0 ? "\u{1b}[\(edge.cursor)C" : "")
         drawn = edge
@@ -46,6 +100,7 @@ struct ChatScreen: Sendable {
     /// Clears the terminal; draw the edge afterwards.
     mutating func cleared() -> String {
         drawn = nil
+        forget()
         return "\u{1b}[2J\u{1b}[H"
     }
 }

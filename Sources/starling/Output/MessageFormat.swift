@@ -7,18 +7,23 @@ struct MessageFormat {
     /// Where lines end; 0 for no wrapping.
     var columns: Int
     let style: Style
+    /// Whether the terminal may lack a tick.
+    var isPlain = false
     /// Words of the text that stand out.
     var emphasis: Emphasis?
 
     static let nameMax = 16
 
     /// The lines of a message.
-    func lines(_ row: MessageRow, time: LocalTime, name: String, isOwn: Bool = false) -> [String] {
+    func lines(
+        _ row: MessageRow, time: LocalTime, name: String, isOwn: Bool = false, status: StatusMark = .waiting
+    ) -> [String] {
         let name = TextWidth.fitted(row.verified ? name : name + "?", to: nameColumns)
         let blank = String(repeating: " ", count: max(0, nameColumns - TextWidth.of(name)))
         let nameStyle: [Style.Attribute] = isOwn ? [.bold] : [Style.colour(of: row.senderId)]
         let bar = style.apply("│", [.dim])
-        let first = "\(style.apply(time.clock, [.dim]))  \(blank)\(style.apply(name, nameStyle)) \(bar) "
+        let gap = style.apply(status.text(isPlain: isPlain), status == .waiting ? [] : [.dim])
+        let first = "\(style.apply(time.clock, [.dim]))\(gap)\(blank)\(style.apply(name, nameStyle)) \(bar) "
         let next = String(repeating: " ", count: 7 + nameColumns) + " \(bar) "
         let width = columns == 0 ? 0 : max(20, columns - nameColumns - 10)
         return zip(0..., body(row, width)).map { ($0 == 0 ? first : next) + $1 }

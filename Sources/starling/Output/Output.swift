@@ -16,12 +16,15 @@ final class Output {
     }
 
     /// Columns of the terminal; 80 without one.
-    var columns: Int {
+    var columns: Int { size.map { $0.columns > 0 ? $0.columns : 80 } ?? 80 }
+
+    /// Rows of the terminal; 0 without one.
+    var rows: Int { size?.rows ?? 0 }
+
+    private var size: (columns: Int, rows: Int)? {
         var (columns, rows): (Int32, Int32) = (0, 0)
-        guard isTerminal, unsafe starling_screen_size(STDOUT_FILENO, &columns, &rows) == 0, columns > 0 else {
-            return 80
-        }
-        return Int(columns)
+        guard isTerminal, unsafe starling_screen_size(STDOUT_FILENO, &columns, &rows) == 0 else { return nil }
+        return (Int(columns), Int(rows))
     }
 
     /// Adds text that is safe already: one's own words, or what went through the escaper.

@@ -25,6 +25,18 @@ struct Style: Sendable {
         return "\u{1b}[\(attributes.map(\.code).joined(separator: ";"))m\(text)\u{1b}[0m"
     }
 
+    /// A text as it is seen: without what ``apply(_:_:)`` has put around it.
+    static func without(_ text: String) -> String {
+        var seen = ""
+        var isCode = false
+        for scalar in text.unicodeScalars {
+            if scalar == "\u{1b}" { isCode = true }
+            if !isCode { seen.unicodeScalars.append(scalar) }
+            if isCode, scalar == "m" { isCode = false }
+        }
+        return seen
+    }
+
     /// Colours that are readable on both light and dark ground.
     private static let names = [32, 34, 36, 69, 74, 98, 103, 109, 132, 136, 139, 166, 168, 172, 175, 64]
 
