@@ -5,7 +5,7 @@ internal import Glibc
 enum BenchProgram {
     /// What can be measured, in the order of the report.
     enum Part: String, CaseIterable {
-        case latency, memory, start, observe, query, store, newnode, catchup, scale
+        case latency, memory, start, observe, query, store, newnode, catchup, flood, scale
     }
 
     static let program = Program(
@@ -31,6 +31,9 @@ enum BenchProgram {
                 "catchup: two nodes of which one lacks 10,000 of 1,000,000 messages: bytes and round trips of the "
                     + "machines on virtual time, then the time that two daemons take. Filling the databases takes "
                     + "most of the time; --messages takes smaller ones.",
+                "flood: messages between two nodes while a third one sends the receiver as much as it takes: entries "
+                    + "with wrong signatures, entries that it may write, questions, pings, soft state, handshakes. The "
+                    + "limit is the same without it, in turns.",
                 "scale: what a node costs in networks of 10 to 1,000, how a message spreads, and what the death of "
                     + "half of them does: the daemon's machines on a simulated network, in virtual time. It "
                     + "takes minutes "
@@ -40,7 +43,7 @@ enum BenchProgram {
             arguments: [
                 Argument(
                     "PART",
-                    "latency, memory, start, observe, query, store, newnode, catchup or scale; several may be "
+                    "latency, memory, start, observe, query, store, newnode, catchup, flood or scale; several may be "
                         + "named, none means all but scale",
                     count: .rest)
             ],
@@ -119,6 +122,7 @@ enum BenchProgram {
             case .query: try QueryBench(program, scratch).measure(messages: messages, report)
             case .store: try StoreBench(scratch).measure(messages: messages, report)
             case .newnode: try NewNodeBench(program, scratch).measure(messages: messages, report)
+            case .flood: try FloodBench(program, scratch).measure(report)
             case .catchup: try CatchUpBench(program, scratch).measure(messages: messages, report)
             }
         }
