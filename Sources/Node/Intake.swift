@@ -15,6 +15,8 @@ struct Intake {
     static let inlineBytesMax = 8 << 10
     /// Entries of several messages that are stored in one transaction: those of one bundle then change its proofs once.
     static let togetherMax = 2000
+    /// The same while somebody else writes, who waits for the transaction.
+    static let togetherBriefMax = 128
 
     /// What a message came to.
     enum Judged: Sendable {

@@ -43,7 +43,9 @@ extension Node {
     private func takeJudged(from id: LinkID) {
         guard !isClosed else { return }
         var count = 0
-        while count < Intake.togetherMax, let before = intakes[id]?.byteCount, let judged = intakes[id]?.next() {
+        let isBrief = replicator.othersTalk(besides: id, nowMs: EventLoop.monotonicMs())
+        let most = isBrief ? Intake.togetherBriefMax : Intake.togetherMax
+        while count < most, let before = intakes[id]?.byteCount, let judged = intakes[id]?.next() {
             intakeBytes -= before - (intakes[id]?.byteCount ?? 0)
             if intakes[id]?.isEmpty == true { intakes[id] = nil }
             if case .bundles(let bundles, _) = judged { count += bundles.reduce(0) { $0 + $1.leaves.count } }

@@ -15,8 +15,10 @@ extension Node {
     /// two nodes with one identity; beyond that it is somebody who wants all places for himself.
     static let linksPerAddressMax = 32
     static let linksPerNodeMax = 4
-    /// One peer, or one client, is served for so long; then the others have their turn.
-    static let turnNs: UInt64 = 10_000_000
+    /// What one peer has sent is taken for so long, and a client is served; then the others have their turn. Clients
+    /// have longer, for what they write in one turn is committed together.
+    static let peerTurnNs: UInt64 = 500_000
+    static let clientTurnNs: UInt64 = 10_000_000
     /// Established links; views of part of the network keep them few.
     static let linksMax = 256
 
@@ -128,7 +130,7 @@ extension Node {
 
     /// Takes messages for one turn; meanwhile nothing more is read.
     private func takeInbox(_ link: PeerLink) throws(LinkError) {
-        let endNs = EventLoop.monotonicNs() &+ Node.turnNs
+        let endNs = EventLoop.monotonicNs() &+ Node.peerTurnNs
         defer { if links[link.id] != nil { noteMemory(of: link) } }
         while links[link.id] != nil, let bytes = link.inbox.last {
             guard EventLoop.monotonicNs() < endNs else {

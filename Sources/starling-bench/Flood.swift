@@ -113,7 +113,7 @@ final class Flood: Sendable {
 struct HalfOpenFlood {
     /// Addresses it comes from, each with as many as are let in.
     private static let addresses: UInt8 = 8
-    private static let open = 32
+    private static let open = 24
 
     private let flood: Flood
     private let port: UInt16
@@ -128,6 +128,7 @@ struct HalfOpenFlood {
         var number: UInt8 = 0
         while !flood.hasEnded {
             number = (number + 1) % Self.addresses
+            if ring.count >= Self.open { ring.removeFirst() }
             do throws(BenchError) {
                 let socket = try FloodSocket(port: port, from: 2 + number)
                 var initiator = LinkInitiator(
@@ -138,7 +139,6 @@ struct HalfOpenFlood {
                 // An answer is the work that was to be caused; who is over the limit is closed instead.
                 if try !socket.receive(waitMs: 100).isEmpty { flood.count(1) }
                 ring.append(socket)
-                if ring.count > Self.open { ring.removeFirst() }
             } catch {
                 usleep(1000)
             }
