@@ -89,6 +89,8 @@ extension NodeTests {
             while node.logLines(Node.tooMuchMemory).isEmpty, number < 60 {
                 try atNode.call("tree.set", ["path": .string("apps/long/\(number)"), "value": .string(text)])
                 number += 1
+                // However slow this is, they are not taken for dead.
+                for peer in hostile { try? peer.send(.ping(HostilePeer.emptyVitals)) }
                 #expect(await node.node.linkMemory.beyondBytes <= most)
             }
             #expect(!node.logLines(Node.tooMuchMemory).isEmpty)
