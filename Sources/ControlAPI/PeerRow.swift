@@ -80,6 +80,8 @@ public struct PeerRow: Sendable, Equatable {
     public var failure: Failure?
     /// The same in words.
     public var reason: String?
+    /// Where `failure` is `version`: whether the other node is the newer one, so that this one is to be updated.
+    public var isNewer: Bool?
 
     public init(
         uid: String, name: String, address: String, state: State, rttMs: Double? = nil, skewMs: Int64? = nil,
@@ -108,6 +110,7 @@ public struct PeerRow: Sendable, Equatable {
         refusals = try fields.optionalInt("refusals")
         failure = try fields.optionalString("failure").map(Failure.init(rawValue:))
         reason = try fields.optionalString("reason")
+        isNewer = try fields.optionalBool("newer")
     }
 
     /// The row with the fields of the fixed surface; what is not known yet is `null`.
@@ -123,6 +126,7 @@ public struct PeerRow: Sendable, Equatable {
         object.append("refusals", ifPresent: refusals.map(JSON.int))
         object.append("failure", ifPresent: failure.map { .string($0.rawValue) })
         object.append("reason", ifPresent: reason.map(JSON.string))
+        object.append("newer", ifPresent: isNewer.map(JSON.bool))
         return .object(object)
     }
 }

@@ -17,6 +17,8 @@ struct Intake {
     static let togetherMax = 2000
     /// And on a machine that is slow, or busy with something else: about a message.
     static let togetherMin = 250
+    /// The same while somebody else writes, who waits for the transaction.
+    static let togetherBriefMax = 128
 
     /// What a message came to.
     enum Judged: Sendable {

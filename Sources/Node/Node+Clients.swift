@@ -70,7 +70,7 @@ extension Node {
     /// Carries out complete lines for one turn, or until the client has too many answers waiting. Meanwhile nothing
     /// more is read from it.
     private func serve(_ session: ControlSession) {
-        let endNs = EventLoop.monotonicNs() &+ Node.turnNs
+        let endNs = EventLoop.monotonicNs() &+ Node.clientTurnNs
         defer { endServing(session) }
         while !session.isClosing, sessions[session.id] != nil {
             guard session.socket.queuedBytes < ControlSession.pauseBytes else {

@@ -44,7 +44,9 @@ extension Node {
         guard !isClosed else { return }
         let start = EventLoop.monotonicNs()
         var count = 0
-        while count < intakePace.count, let before = intakes[id]?.byteCount, let judged = intakes[id]?.next() {
+        let isBrief = replicator.othersTalk(besides: id, nowMs: EventLoop.monotonicMs())
+        let most = isBrief ? min(Intake.togetherBriefMax, intakePace.count) : intakePace.count
+        while count < most, let before = intakes[id]?.byteCount, let judged = intakes[id]?.next() {
             intakeBytes -= before - (intakes[id]?.byteCount ?? 0)
             if intakes[id]?.isEmpty == true { intakes[id] = nil }
             if case .bundles(let bundles, _) = judged { count += bundles.reduce(0) { $0 + $1.leaves.count } }

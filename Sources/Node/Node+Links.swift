@@ -15,8 +15,10 @@ extension Node {
     /// two nodes with one identity; beyond that it is somebody who wants all places for himself.
     static let linksPerAddressMax = 32
     static let linksPerNodeMax = 4
-    /// One peer, or one client, is served for so long; then the others have their turn.
-    static let turnNs: UInt64 = 10_000_000
+    /// What one peer has sent is taken for so long, and a client is served; then the others have their turn. Clients
+    /// have longer, for what they write in one turn is committed together.
+    static let peerTurnNs: UInt64 = 500_000
+    static let clientTurnNs: UInt64 = 10_000_000
     /// Established links; views of part of the network keep them few.
     static let linksMax = 256
 
@@ -76,7 +78,8 @@ extension Node {
         socket.onReceive = { bytes in self.assumeIsolated { $0.receive(bytes, on: id) } }
         socket.onClose = { reason in
             self.assumeIsolated { node in
-                node.closing.remove(id)
+                node.closing[id] = nil
+                node.linkMemory.note(id, bytes: 0, nowMs: EventLoop.monotonicMs())
                 node.ended(id, reason: "\(reason)")
             }
         }
@@ -85,7 +88,9 @@ extension Node {
     }
 
     private func drained(_ id: LinkID) {
-        guard let link = links[id], link.awaitsDrain, link.socket.queuedBytes == 0 else { return }
+        guard let link = links[id] else { return }
+        noteMemory(of: link)
+        guard links[id] != nil, link.awaitsDrain, link.socket.queuedBytes == 0 else { return }
         link.awaitsDrain = false
         step(.drained(id))
     }
@@ -117,14 +122,16 @@ extension Node {
         guard !link.isOutdated else { return }
         let messages = try link.opener?.receive(bytes) ?? []
         let isIdle = link.inbox.isEmpty
-        link.inbox.insert(contentsOf: messages.reversed(), at: 0)
+        link.append(messages)
+        noteMemory(of: link)
         // Otherwise the rest of the last turn is scheduled already.
         if isIdle { try takeInbox(link) }
     }
 
     /// Takes messages for one turn; meanwhile nothing more is read.
     private func takeInbox(_ link: PeerLink) throws(LinkError) {
-        let endNs = EventLoop.monotonicNs() &+ Node.turnNs
+        let endNs = EventLoop.monotonicNs() &+ Node.peerTurnNs
+        defer { if links[link.id] != nil { noteMemory(of: link) } }
         while links[link.id] != nil, let bytes = link.inbox.last {
             guard EventLoop.monotonicNs() < endNs else {
                 link.socket.pauseReading()
@@ -137,7 +144,7 @@ extension Node {
                 link.isHeldUp = true
                 return
             }
-            link.inbox.removeLast()
+            link.removeNext()
             if takesBeside(bytes, from: link.id) { continue }
             do throws(WireError) {
                 if let message = try PeerMessage.decode(bytes) { step(.received(link.id, message)) }
@@ -201,12 +208,14 @@ extension Node {
             return closeLink(link.id, reason: "\(name(of: peer)) is blocked")
         }
         guard claims.isCompatible(with: LinkPayload(instance: instance, port: port)) else {
+            noteOtherVersion(link, peer, claims)
             try link.send(.notice(DialFailure.noCommonVersion))
             return closeLink(link.id, reason: DialFailure.noCommonVersion)
         }
         guard links.values.count(where: { $0.isUp && $0.peer == peer }) < Node.linksPerNodeMax else {
             return closeLink(link.id, reason: "too many links of \(name(of: peer))")
         }
+        otherVersions.forget(peer)
         let now = EventLoop.monotonicMs()
         if let dialled = link.dialled {
             if dialer.candidates[dialled].map({ $0.failures > 0 }) ?? false { dialer.takeNews(nowMs: now) }
@@ -252,11 +261,11 @@ extension Node {
         return true
     }
 
-    /// Closes a link from this side; what is queued still goes out.
-    func closeLink(_ id: LinkID, reason: String) {
+    /// Closes a link from this side; what is queued still goes out, unless it is to end at once.
+    func closeLink(_ id: LinkID, reason: String, atOnce: Bool = false) {
         guard let link = links[id] else { return }
-        if closing.count < Node.closingMax {
-            closing.insert(id)
+        if !atOnce, closing.count < Node.closingMax {
+            closing[id] = link.socket
             link.socket.closeAfterFlush(timeoutMs: Node.flushMs)
         } else {
             link.socket.close()

@@ -68,6 +68,7 @@ extension Node {
         guard let link = links[id] else { return }
         do throws(LinkError) {
             try link.send(message)
+            noteMemory(of: link)
         } catch {
             closeLink(id, reason: "\(error)")
         }

@@ -55,9 +55,13 @@ extension Node {
             row.path = Node.path(candidate.source)
             row.failure = failure
             row.reason = candidate.lastFailure
+            if failure == .version, let other = otherVersions[candidate.address] {
+                row.reason = other.words
+                row.isNewer = other.isNewer
+            }
             rows.append(row)
         }
-        return rows
+        return try rows + otherVersionRows(except: Set(rows.map(\.address)))
     }
 
     func peersAnswer() throws -> JSON {

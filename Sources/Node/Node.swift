@@ -52,7 +52,9 @@ public actor Node {
     var listener: StreamListener?
     var links: [LinkID: PeerLink] = [:]
     /// Links that are given up but still open, to send what was queued.
-    var closing: Set<LinkID> = []
+    var closing: [LinkID: StreamSocket] = [:]
+    var linkMemory = LinkMemory()
+    var otherVersions = OtherVersions()
     var nextLink = 0
     var dialer = Dialer()
     var dialTimer: (timer: LoopTimer, atMs: UInt64)?

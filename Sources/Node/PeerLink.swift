@@ -25,7 +25,9 @@ final class PeerLink {
     /// One of the two has links enough: its end is no failure.
     var isDemoted = false
     /// Messages that have arrived and are not taken yet; the next one last.
-    var inbox: [[UInt8]] = []
+    private(set) var inbox: [[UInt8]] = []
+    /// What they take in memory.
+    private var inboxBytes = 0
     /// Nothing more is taken from the inbox until bundles have come back from the pool.
     var isHeldUp = false
     /// The shell is to say when everything has left the queue.
@@ -41,6 +43,19 @@ final class PeerLink {
         self.id = id
         self.socket = socket
         self.dialled = dialled
+    }
+
+    /// Bytes that it holds: of a message that is not complete, of those that are not taken, and of what is to be sent.
+    var heldBytes: Int { (opener?.pendingBytes ?? 0) + inboxBytes + socket.queuedBytes }
+
+    func append(_ messages: [[UInt8]]) {
+        inbox.insert(contentsOf: messages.reversed(), at: 0)
+        for message in messages { inboxBytes += message.count + LinkMemory.messageBytes }
+    }
+
+    func removeNext() {
+        guard let message = inbox.popLast() else { return }
+        inboxBytes -= message.count + LinkMemory.messageBytes
     }
 
     var isEstablished: Bool { sealer != nil }

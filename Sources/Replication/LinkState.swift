@@ -21,6 +21,9 @@ struct LinkState: Sendable {
     var reconciler = Reconciler()
     /// Of what the peer pushes unasked.
     var quota = PushQuota()
+    var softQuota = SoftQuota()
+    /// When it pushed something last.
+    var talkMs: UInt64?
     var connected: Set<Bytes32> = []
     var vitals: (received: Vitals, atMs: UInt64)?
     var rttMs: UInt64?

@@ -73,6 +73,9 @@ extension Replicator {
                 || quota.takes(bundle, pushLimits, nowMs: nowMs)
         }
         links[link]?.quota = quota
+        if let first = taken.first?.leaves.first, !reconciler.isAsked(first.entry.reference) {
+            links[link]?.talkMs = nowMs
+        }
         if taken.count < bundles.count {
             let recheckMs = links[link]?.recheckMs ?? .max
             links[link]?.recheckMs = min(recheckMs, nowMs &+ PushQuota.delayMs)

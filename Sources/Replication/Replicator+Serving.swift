@@ -5,11 +5,11 @@ internal import Wire
 /// The answering side of reconciliation: it keeps nothing but what it owes.
 extension Replicator {
     /// Bytes of answers given to one peer before waiting until they have left.
-    static let servedBytesMax = 128 * 1024
+    static let servedBytesMax = (long: 128 * 1024, brief: 16 * 1024)
     /// Entries that one turn of answers looks at, and that it reads to send them, so that chat gets its turn soon: some
-    /// ten milliseconds.
-    static let lookedAtMax = 8192
-    static let readMax = 1024
+    /// ten milliseconds, and less than one while somebody writes.
+    static let lookedAtMax = (long: 8192, brief: 512)
+    static let readMax = (long: 1024, brief: 64)
     /// Entries that one `tail` is answered with.
     static let tailEntriesMax = 1000
 
@@ -78,7 +78,7 @@ extension Replicator {
     /// Answers what a peer asked for, as much as its link takes for now.
     mutating func serve(_ link: LinkID, _ replica: any ReplicaReader, _ output: inout Output) throws {
         guard let state = links[link], !state.isDraining, !state.debt.isEmpty else { return }
-        var turn = Turn()
+        var turn = Turn(isBrief: othersTalk(besides: link, nowMs: output.nowMs))
         while turn.bytes > 0, let batch = links[link]?.debt.references.prefix(turn.entries), !batch.isEmpty {
             // Many at once: of the bundles of all authors a stretch of time takes a part, and each part its proof.
             let (found, gone, taken) = try replica.bundles(for: Array(batch), bytesMax: turn.bytes)
@@ -99,11 +99,17 @@ extension Replicator {
 
     /// What is sent before others have their turn.
     private struct Turn {
-        var bytes = Replicator.servedBytesMax
-        var looks = Replicator.lookedAtMax
-        var entries = Replicator.readMax
+        var bytes: Int
+        var looks: Int
+        var entries: Int
         var bundles: [Bundle] = []
         var ends: [(through: EntryReference, reached: EntryReference)] = []
+
+        init(isBrief: Bool) {
+            bytes = isBrief ? Replicator.servedBytesMax.brief : Replicator.servedBytesMax.long
+            looks = isBrief ? Replicator.lookedAtMax.brief : Replicator.lookedAtMax.long
+            entries = isBrief ? Replicator.readMax.brief : Replicator.readMax.long
+        }
 
         /// Returns how many bytes they have.
         @discardableResult

@@ -9,6 +9,7 @@ extension Replicator {
         for record in records where record.author != key.publicKey || record.instance != instance {
             // Known ones are not verified again: a relay costs a look-up, not a signature.
             guard soft.isNews(record, nowMs: output.nowMs, workspaceMs: workspaceMs) else { continue }
+            guard links[link]?.softQuota.takes(nowMs: output.nowMs) ?? true else { break }
             guard record.verifies(workspace: workspace, check: verify) else {
                 links[link]?.refusals += 1
                 continue

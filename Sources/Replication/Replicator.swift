@@ -171,6 +171,8 @@ public struct Replicator: Sendable {
     var overlayDueMs: UInt64?
     var highWater: HLC
     var pushLimits = PushQuota.Limits()
+    /// When this node wrote something last.
+    var ownTalkMs: UInt64?
     /// What the others are known to hold.
     public var held = HeldMarks()
     var clones: CloneWatch
@@ -231,6 +233,7 @@ public struct Replicator: Sendable {
             try serve(link, replica, &output)
         case .localCommit(let bundles):
             noticeStoring(output.nowMs)
+            ownTalkMs = output.nowMs
             localCommit(bundles, &output)
         case .committed(let link, let admitted, let result, let denied, let unsigned):
             noticeCommit(link, admitted, result, output.nowMs)

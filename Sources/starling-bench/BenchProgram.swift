@@ -6,6 +6,7 @@ enum BenchProgram {
     /// What can be measured, in the order of the report.
     enum Part: String, CaseIterable {
         case latency, memory, start, observe, query, store, newnode, catchup, responsive, scale
+        case latency, memory, start, observe, query, store, newnode, catchup, flood, scale
     }
 
     static let program = Program(
@@ -33,6 +34,9 @@ enum BenchProgram {
                     + "most of the time; --messages takes smaller ones.",
                 "responsive: from a send to its answer while 200,000 messages come from a peer, or end because their "
                     + "channel or its past does. --messages takes more of them.",
+                "flood: messages between two nodes while a third one sends the receiver as much as it takes: entries "
+                    + "with wrong signatures, entries that it may write, questions, pings, soft state, handshakes. The "
+                    + "limit is the same without it, in turns.",
                 "scale: what a node costs in networks of 10 to 1,000, how a message spreads, and what the death of "
                     + "half of them does: the daemon's machines on a simulated network, in virtual time. It "
                     + "takes minutes "
@@ -44,6 +48,8 @@ enum BenchProgram {
                     "PART",
                     "latency, memory, start, observe, query, store, newnode, catchup, responsive or scale; several "
                         + "may be named, none means all but scale",
+                    "latency, memory, start, observe, query, store, newnode, catchup, flood or scale; several may be "
+                        + "named, none means all but scale",
                     count: .rest)
             ],
             options: [
@@ -123,6 +129,7 @@ enum BenchProgram {
             case .store: try StoreBench(scratch).measure(messages: messages, report)
             case .newnode: try NewNodeBench(program, scratch).measure(messages: messages, report)
             case .responsive: try ResponsiveBench(program, scratch).measure(messages: messages, report)
+            case .flood: try FloodBench(program, scratch).measure(report)
             case .catchup: try CatchUpBench(program, scratch).measure(messages: messages, report)
             }
         }

@@ -9,6 +9,8 @@ final class DaemonUnderTest {
     private static let endMs: Int64 = 5000
 
     let home: String
+    /// Where it listens for peers.
+    let port: UInt16
     let process: Int32
     /// From before it was started until it said `ready`, in nanoseconds.
     let readyNs: Int64
@@ -21,6 +23,7 @@ final class DaemonUnderTest {
     ///   - peer: the port of the other one.
     init(_ program: String, home: String, port: UInt16, peer: UInt16?) throws {
         self.home = home
+        self.port = port
         var arguments = ["--listen", "127.0.0.1:\(port)", "--no-discovery", "--name", "bench", "--log", "warning"]
         if let peer { arguments += ["--peer", "127.0.0.1:\(peer)"] }
         try Interruption.check()

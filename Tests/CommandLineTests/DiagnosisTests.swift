@@ -211,6 +211,12 @@ struct DiagnosisTests {
         Fault("accepted", .warning, "another version") { evidence in
             evidence.diagnosis?.peers.append(peer("10.99.0.3:47474", .mdns, .version, state: .refused))
         },
+        Fault("accepted", .warning, "another version has dialled, and cannot be dialled") { evidence in
+            var row = peer("10.99.0.3:47474", .inbound, .version, state: .refused)
+            row.isNewer = true
+            evidence.diagnosis?.peers.append(row)
+            Endpoint("10.99.0.3:47474").map { evidence.reached[$0] = .refused }
+        },
         Fault("identity", .problem, "this one's is copied") { evidence in
             evidence.diagnosis?.notices = [NoticeRow(kind: .clone, uid: "own-uid", text: "another machine has it")]
         },

@@ -33,11 +33,15 @@ struct StatusScreenTests {
         return row
     }
 
+    private static let otherVersion =
+        "it speaks versions 7 to 9 of the protocol and this node version 1: this node is to be updated"
+
     @Test func manyPeersFit() {
         let away = (1...9).map { number in
             var row = PeerRow(uid: "", name: "", address: "10.0.0.\(number):47474", state: .unreachable)
             row.path = .remembered
             row.reason = "no answer in time, and much more about it than anybody wants to know"
+            if number < 4 { (row.state, row.failure, row.reason) = (.refused, .version, Self.otherVersion) }
             return row
         }
         let plain = (1...8).map { peer($0) }

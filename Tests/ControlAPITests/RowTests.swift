@@ -105,6 +105,8 @@ struct RowTests {
                 == #"{"uid":"","name":"","address":"192.0.2.7:47474","state":"refused","rttMs":null,"skewMs":null,"#
                 + #""lacks":null,"ahead":null,"path":"named","heardMs":5,"refusals":6,"failure":"key","#
                 + #""reason":"ended by the other side"}"#)
+        peer.isNewer = false
+        #expect(peer.json.description.hasSuffix(#","newer":false}"#))
         let heard = HeardRow(
             instance: "abc", interface: "eth0", host: "host2.local", addresses: ["192.0.2.7:47474"], isOurs: true,
             isConnected: false)

@@ -10,6 +10,9 @@ public struct FrameOpener: ~Copyable, Sendable {
     private var assembled: [UInt8] = []
     private var isOver = false
 
+    /// Bytes of the message and the frame that have begun and are not complete.
+    public var pendingBytes: Int { assembled.count + frame.count }
+
     init(key: Secret) {
         cipher = CipherState(key: key)
     }

@@ -26,6 +26,8 @@ enum Status {
 
     /// Authors that are named.
     private static let authorsMax = 3
+    /// Nodes of another version that are named; the table has all.
+    private static let otherVersionsMax = 2
     /// As wide as a uid; `--json` has all of it.
     private static let rootColumns = 43
     /// Lines of a terminal that has not been made larger, less the prompt.
@@ -80,6 +82,10 @@ enum Status {
             lines += wrapped(words, .yellow, output)
         }
         for notice in row.notices { lines += wrapped(Escaper.escape(notice.text), .red, output) }
+        for peer in row.peers.filter({ $0.failure == .version }).prefix(otherVersionsMax) {
+            let words = "\(peer.address): \(peer.reason ?? "it has no protocol version in common with this node")"
+            lines += wrapped(Escaper.escape(words), .red, output)
+        }
         lines.append("")
         guard !row.peers.isEmpty else { return lines + ["nobody else was found yet; starling doctor says why"] }
         return lines + PeerTable.lines(row.peers, output, linesMax: max(6, linesMax - lines.count))

@@ -105,7 +105,9 @@ extension Diagnosis {
         let refused = (evidence.diagnosis?.peers ?? []).filter { row in
             row.state != .connected && (row.failure == .key || row.failure == .version)
                 // It may have ended since.
-                && Endpoint(row.address).map { evidence.reached[$0] == .open || evidence.reached[$0] == nil } ?? true
+                && (row.path == .inbound
+                    || Endpoint(row.address).map { evidence.reached[$0] == .open || evidence.reached[$0] == nil }
+                        ?? true)
         }
         guard let first = refused.first else {
             guard evidence.diagnosis != nil else {
@@ -115,10 +117,17 @@ extension Diagnosis {
         }
         let words = refused.map { row in
             row.failure == .version
-                ? "\(row.address) runs a version of Starling that has no protocol in common with this one"
+                ? "\(row.address) is of another version: \(row.reason ?? "it has no protocol in common with this one")"
                 : "\(row.address) answers and ends the handshake: it is in another workspace, or no Starling"
         }
-        var mend = refused.contains { $0.failure == .version } ? ["make install   # the same version on both"] : []
+        var mend: [String] = []
+        let others = refused.filter { $0.failure == .version }
+        if others.contains(where: { $0.isNewer != false }) {
+            mend.append("make install && \(restart)   # here, from newer sources of Starling")
+        }
+        if others.contains(where: { $0.isNewer != true }) {
+            mend.append("on that machine: make install && starling daemon stop && starling daemon start")
+        }
         if refused.contains(where: { $0.failure == .key }) {
             mend.append("starling workspace   # names this node's; compare it with the other's")
             mend.append("starling workspace invite   # there; and here: starling workspace join LINK")

@@ -34,13 +34,14 @@ struct Diagnosis {
         }
     }
 
+    var restart: String {
+        evidence.startCommand.replacing("daemon start", with: "daemon stop") + " && " + evidence.startCommand
+    }
+
     var version: Check {
         guard case .answers(let version, _) = evidence.daemon else {
             return .skipped("version", "starling \(evidence.version); without a daemon there is nothing to compare")
         }
-        let restart =
-            evidence.startCommand.replacing("daemon start", with: "daemon stop") + " && "
-            + evidence.startCommand
         guard version == evidence.version else {
             return .warning(
                 "version", "the daemon is version \(version), this program \(evidence.version)", restart)

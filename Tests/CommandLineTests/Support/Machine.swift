@@ -13,12 +13,13 @@ final class Machine: Sendable {
     private let environment: [String: String]
     private let running = Mutex<LabProcess?>(nil)
 
-    /// On a host of a lab, with nothing configured but the name.
-    init(_ name: String, on host: LabHost) {
+    /// On a host of a lab, with nothing configured but the name, and what else its programs are to find in their
+    /// environment.
+    init(_ name: String, on host: LabHost, environment: [String: String] = [:]) {
         self.name = name
         self.host = host
         home = nil
-        environment = [:]
+        self.environment = environment
     }
 
     /// On this machine, in a folder that goes with it; `variables` makes the programs find it.

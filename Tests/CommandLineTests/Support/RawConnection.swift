@@ -24,6 +24,9 @@ final class RawConnection {
         descriptor = try Self.connect(AF_UNIX, address)
     }
 
+    /// Takes over a connected socket.
+    init(adopting descriptor: Int32) { self.descriptor = descriptor }
+
     deinit {
         close(descriptor)
     }

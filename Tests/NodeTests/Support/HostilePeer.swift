@@ -15,13 +15,15 @@ final class HostilePeer {
     private var received: [PeerMessage] = []
 
     /// Dials and shakes hands.
+    ///
+    /// - Parameter host: the last byte of the loopback address that it comes from.
     init(
         _ node: TestNode, key: SigningKey = SigningKey(), instance: UInt64 = SecureRandom.uint64(),
         networkKey: Bytes32 = Workspace.open.networkKey, workspace: Bytes32 = Workspace.open.id,
-        payload: [UInt8]? = nil
+        payload: [UInt8]? = nil, from host: UInt8 = 1
     ) throws {
         self.key = key
-        socket = try RawTCP(port: node.port)
+        socket = try RawTCP(port: node.port, from: host)
         var initiator = LinkInitiator(
             psk: LinkKey.psk(networkKey: networkKey), workspace: workspace, identity: key,
             payload: payload ?? LinkPayload(instance: instance, port: 0).encoded)
@@ -42,8 +44,8 @@ final class HostilePeer {
     }
 
     /// Dials, shakes hands and says hello, as a peer that has nothing.
-    static func greeted(_ node: TestNode, key: SigningKey = SigningKey()) throws -> HostilePeer {
-        let peer = try HostilePeer(node, key: key)
+    static func greeted(_ node: TestNode, key: SigningKey = SigningKey(), from host: UInt8 = 1) throws -> HostilePeer {
+        let peer = try HostilePeer(node, key: key, from: host)
         try peer.send(.hello(HostilePeer.emptyVitals, peers: []))
         _ = try peer.next("hello") { if case .hello = $0 { true } else { false } }
         return peer
@@ -67,6 +69,27 @@ final class HostilePeer {
     func send(plaintext bytes: [UInt8]) throws {
         guard let frames = try sealer?.seal(bytes) else { throw TestFailure("no link") }
         try socket.send(frames)
+    }
+
+    /// A message as it goes over the link, to be sent in whatever pieces.
+    func sealed(_ message: PeerMessage) throws -> [UInt8] {
+        guard let frames = try sealer?.seal(message.encoded) else { throw TestFailure("no link") }
+        return frames
+    }
+
+    /// Sends bytes as they are.
+    func send(raw bytes: [UInt8]) throws { try socket.send(bytes) }
+
+    /// Sends all frames of a message but the last, so that it stays unfinished.
+    func send(partOf bytes: [UInt8]) throws {
+        guard let frames = try sealer?.seal(bytes) else { throw TestFailure("no link") }
+        var last = 0
+        var next = 0
+        while next + 2 <= frames.count {
+            last = next
+            next += 2 + (Int(frames[next]) << 8 | Int(frames[next + 1]))
+        }
+        try socket.send(Array(frames[..<last]))
     }
 
     /// The next message that fits; those before it are dropped.
