@@ -24,6 +24,26 @@ enum ProcFile {
         guard count == bytes.count else { throw .current("writing \(path)") }
     }
 
+    /// What is in a folder.
+    static func names(_ path: String) throws(BenchError) -> [String] {
+        guard let folder = unsafe opendir(path) else { throw .current("opening \(path)") }
+        defer { unsafe closedir(folder) }
+        var names: [String] = []
+        while let entry = unsafe readdir(folder) {
+            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { name in
+                unsafe String(cString: UnsafeRawPointer(name).assumingMemoryBound(to: CChar.self))
+            }
+            if !name.hasPrefix(".") { names.append(name) }
+        }
+        return names
+    }
+
+    /// A file's size in bytes; 0 where there is none.
+    static func size(_ path: String) -> Int {
+        var status = stat()
+        return unsafe stat(path, &status) == 0 ? Int(status.st_size) : 0
+    }
+
     /// A line like `VmRSS:   12345 kB`. "kB" means 1,024 bytes there; megabytes are 2^20.
     static func megabytes(_ name: String, _ path: String) throws(BenchError) -> Double {
         for line in try text(path).split(separator: "\n") {
