@@ -44,8 +44,8 @@ let package = Package(
         .executableTarget(
             name: "starling-bench",
             dependencies: [
-                "CLimit", "CPosix", "Chat", "CommandLineKit", "ControlAPI", "ControlClient", "Lab", "Replication",
-                "Seal", "Simulation", "Store", "Tree", "Wire",
+                "CLimit", "CPosix", "Chat", "CommandLineKit", "ControlAPI", "ControlClient", "Replication", "Seal",
+                "Simulation", "Store", "Tree", "Wire",
             ],
             resources: [.embedInCode("Benchmarks")]),
 

@@ -26,10 +26,16 @@ final class DaemonUnderTest {
     /// - Parameters:
     ///   - port: where it listens for the others.
     ///   - peers: the ports of the others.
-    init(_ program: String, home: String, port: UInt16, peers: [UInt16]) throws {
-        self.home = home
-        var arguments = ["--listen", "127.0.0.1:\(port)", "--no-discovery", "--name", "bench", "--log", "warning"]
+    convenience init(_ program: String, home: String, port: UInt16, peers: [UInt16]) throws {
+        var arguments = ["--listen", "127.0.0.1:\(port)", "--no-discovery", "--name", "bench"]
         for peer in peers { arguments += ["--peer", "127.0.0.1:\(peer)"] }
+        try self.init(program, home: home, arguments)
+    }
+
+    /// Starts it with these arguments.
+    init(_ program: String, home: String, _ arguments: [String]) throws {
+        self.home = home
+        let arguments = arguments + ["--log", "warning"]
         try Interruption.check()
         let places = try SocketPlaces(home: home, .ofProcess())
         let start = limit_now_ns()

@@ -1,14 +1,12 @@
 internal import CLimit
 internal import ControlAPI
-internal import Lab
 
 /// Two fresh starts on hosts of their own, which find each other through their Avahis, until the first message is
 /// across; beside the same with addresses that are given.
 struct DiscoveryBench {
-    private static let rounds = 5
+    private static let rounds = 3
     private static let port = 7717
     private static let acrossMs = 2500.0
-    private static let patienceMs: Int64 = 30_000
 
     private let bench: Bench
 
@@ -16,19 +14,17 @@ struct DiscoveryBench {
 
     func measure() throws {
         bench.report.heading("two hosts, fresh starts → message across (limit: addresses given)")
-        if let reason = Lab.unavailableReason {
+        if let reason = try Hosts.unavailableReason {
             bench.report.absent("discovery", "found through Avahi", reason)
             return
         }
-        let lab = try Lab(hosts: 2)
-        defer { lab.down() }
         var (found, given) = (Samples(), Samples())
         for round in 0..<(bench.isQuick ? 1 : Self.rounds) {
             given.add(
-                ns: try firstMessage(lab, "given\(round)") { other in
-                    ["--no-discovery", "--peer", "\(lab[other].address):\(Self.port)"]
+                ns: try firstMessage("given\(round)") { other in
+                    ["--no-discovery", "--peer", "\(Hosts.address(other)):\(Self.port)"]
                 })
-            found.add(ns: try firstMessage(lab, "found\(round)") { _ in [] })
+            found.add(ns: try firstMessage("found\(round)") { _ in [] })
         }
         for (percent, name) in [(50, "p50"), (100, "longest")] {
             bench.report.add(
@@ -38,38 +34,29 @@ struct DiscoveryBench {
         }
     }
 
-    private func firstMessage(_ lab: Lab, _ name: String, _ arguments: (Int) -> [String]) throws -> Int64 {
+    /// On hosts that are new each time: an Avahi that has heard of the daemons before would know them at once.
+    private func firstMessage(_ name: String, _ arguments: (_ other: Int) -> [String]) throws -> Int64 {
         try Interruption.check()
-        let homes = [1, 2].map { "\(bench.scratch.path)/\(name)-\($0)" }
+        let hosts = try Hosts(2, in: bench.scratch)
+        let programs = try [1, 2].map { try hosts.program(bench.program, on: $0) }
         let start = limit_now_ns()
-        let daemons = try [1, 2].map { host in
-            try lab[host].spawn(
-                [
-                    bench.program, "--home", homes[host - 1], "--name", "bench\(host)", "--log", "warning", "--listen",
-                    "\(lab[host].address):\(Self.port)",
-                ] + arguments(3 - host))
-        }
+        var daemons: [DaemonUnderTest] = []
         defer {
-            for daemon in daemons { daemon.terminate() }
-            while daemons.contains(where: \.isRunning) { try? Interruption.sleep(ms: 10) }
-            for home in homes { ScratchFolder.remove(home) }
+            for daemon in daemons {
+                daemon.end()
+                ScratchFolder.remove(daemon.home)
+            }
         }
-        let (sender, receiver) = (try client(homes[0], start), try client(homes[1], start))
+        for host in [1, 2] {
+            let more = ["--name", "bench\(host)", "--listen", "\(Hosts.address(host)):\(Self.port)"]
+            daemons.append(
+                try DaemonUnderTest(
+                    programs[host - 1], home: "\(bench.scratch.path)/\(name)-\(host)", more + arguments(3 - host)))
+        }
+        let (sender, receiver) = (try daemons[0].client(), try daemons[1].client())
         try receiver.call("message.observe", ["in": "#general"])
         try sender.write(sender.request("message.send", ["to": "#general", "text": "hello"]))
         while try LineClient.messageText(try receiver.line()) != "hello" {}
         return limit_now_ns() - start
-    }
-
-    /// As soon as the daemon's socket is there.
-    private func client(_ home: String, _ start: Int64) throws -> LineClient {
-        let path = home + "/starling.sock"
-        while true {
-            if let client = try? LineClient(path: path) { return client }
-            guard limit_now_ns() - start < Self.patienceMs * 1_000_000 else {
-                throw BenchError.unexpected("no daemon answers at \(path)")
-            }
-            try Interruption.sleep(ms: 1)
-        }
     }
 }

@@ -24,6 +24,15 @@ enum ProcFile {
         guard count == bytes.count else { throw .current("writing \(path)") }
     }
 
+    /// Makes a file, or makes it anew.
+    static func make(_ bytes: [UInt8], _ path: String, mode: mode_t = 0o600) throws(BenchError) {
+        let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode)
+        guard descriptor >= 0 else { throw .current("making \(path)") }
+        defer { close(descriptor) }
+        let count = unsafe bytes.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
+        guard count == bytes.count else { throw .current("writing \(path)") }
+    }
+
     /// What is in a folder.
     static func names(_ path: String) throws(BenchError) -> [String] {
         guard let folder = unsafe opendir(path) else { throw .current("opening \(path)") }

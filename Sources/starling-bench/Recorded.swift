@@ -55,12 +55,7 @@ struct Recorded {
             ]
             text += "\(object)\n"
         }
-        let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
-        guard descriptor >= 0 else { throw .current("writing \(path)") }
-        defer { close(descriptor) }
-        let bytes = Array(text.utf8)
-        let count = unsafe bytes.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
-        guard count == bytes.count else { throw .current("writing \(path)") }
+        try ProcFile.make(Array(text.utf8), path, mode: 0o644)
     }
 
     /// Four digits that count: more are noise in the history of the file.

@@ -1,6 +1,5 @@
 internal import CLimit
 internal import ControlAPI
-internal import Glibc
 
 /// Starling beside what a user would pick instead, on the same machine at the same time. Each rival is driven by a
 /// script (`Benchmarks/rivals.py`), as it comes: most neither encrypt nor sign nor store.
@@ -39,7 +38,7 @@ struct RivalsBench {
         let bulk = try NewNodeBench(bench.program, bench.scratch).run(burst, "rivals", true).seconds
         report.heading("Starling, of which the limit is what the rival takes")
         let script = bench.scratch.path + "/rivals.py"
-        try write(PackageResources.rivals_py, script)
+        try ProcFile.make(PackageResources.rivals_py, script)
         for rival in Self.rivals {
             try Interruption.check()
             let line = try CommandOutput.of(
@@ -106,13 +105,5 @@ struct RivalsBench {
         }
         // Until all is there, whether or not a client was told of each.
         return (times, Double(burst) * 1e9 / Double(try equality.wait()))
-    }
-
-    private func write(_ bytes: [UInt8], _ path: String) throws(BenchError) {
-        let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw .current("writing \(path)") }
-        defer { close(descriptor) }
-        let count = unsafe bytes.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
-        guard count == bytes.count else { throw .current("writing \(path)") }
     }
 }
