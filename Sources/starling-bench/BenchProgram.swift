@@ -103,8 +103,6 @@ enum BenchProgram {
         report.flush()
         var haveAllWorked = true
         for suite in suites {
-            // What was measured until then is told also where a later run fails, and the other suites have their turn.
-            defer { report.flush() }
             do {
                 for number in 1...(runs ?? (isQuick || suite.isLong ? 1 : Self.runs)) {
                     Terminal.progress("\(suite.name), run \(number)")
@@ -124,13 +122,11 @@ enum BenchProgram {
                 Terminal.complain("\(suite.name): \(error)")
                 haveAllWorked = false
             }
+            // Also of a suite that failed later on, and at once: the next ones may take long.
+            report.flush()
+            if let path = invocation.value("record") { try report.record(to: path) }
         }
         report.tellMoves()
-        if let path = invocation.value("record") {
-            var ratios = try Recorded.ofThisProgram()
-            ratios.take(report.outcomes)
-            try ratios.write(to: path)
-        }
         return haveAllWorked && (report.areAimsMet || !invocation.has("check")) ? 0 : 1
     }
 

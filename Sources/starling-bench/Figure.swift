@@ -68,9 +68,12 @@ struct Figure {
     func mark(coreNs: Double) -> Double? {
         if let ratio { return ratio }
         guard value > 0 else { return nil }
-        guard isOfMachine, coreNs > 0 else { return unit.isRate ? 1 / value : value }
+        guard isOfMachine else { return unit.isRate ? 1 / value : value }
+        guard unit.ns != nil || unit.isRate else { return value }
+        // The limits themselves are measured before that, and say nothing beside those of another run.
+        guard coreNs > 0 else { return nil }
         if let ns = unit.ns { return value * ns / coreNs }
-        return unit.isRate ? 1e9 / coreNs / value : value
+        return 1e9 / coreNs / value
     }
 }
 

@@ -58,6 +58,13 @@ final class Report {
         (items, runs, headings) = ([], [:], [])
     }
 
+    /// Writes the ratios of this version with those that were measured until now in their places.
+    func record(to path: String) throws {
+        var ratios = try Recorded.ofThisProgram()
+        ratios.take(outcomes)
+        try ratios.write(to: path)
+    }
+
     /// What moved beyond noise since the ratios were recorded, at the end of the table.
     func tellMoves() {
         guard !isJSON, !recorded.marks.isEmpty else { return }

@@ -51,5 +51,7 @@ struct FigureTests {
         #expect(mark(360, .bytes) == 360)
         #expect(mark(700, .milliseconds, isOfMachine: false) == 700)
         #expect(mark(0, .count) == nil)
+        // The limits, before there is anything to hold them against.
+        #expect(Figure(key: "a", name: "a", value: 3, unit: .perSecond).mark(coreNs: 0) == nil)
     }
 }

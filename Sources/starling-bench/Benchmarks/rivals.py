@@ -41,10 +41,15 @@ def program(name, package):
     return path
 
 
+STARTED = []
+
+
 def start(arguments, **more):
-    return subprocess.Popen(
+    server = subprocess.Popen(
         arguments, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         preexec_fn=die_with_parent, **more)
+    STARTED.append(server)
+    return server
 
 
 def free_port(kind=socket.SOCK_STREAM):
@@ -492,10 +497,21 @@ RIVALS = {
 }
 
 
+def end(status):
+    for server in STARTED:
+        server.kill()
+        server.wait()
+    # Sessions and threads are not waited for.
+    os._exit(status)
+
+
 def main():
     name, folder, messages, burst = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
     folder = os.path.join(folder, name)
     os.makedirs(folder, exist_ok=True)
+    # Some outlive their parent otherwise: who gives up root's rights no longer dies with it.
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, lambda *_: end(1))
     try:
         result = RIVALS[name](folder, messages, burst)
     except Absent as reason:
@@ -503,8 +519,7 @@ def main():
     except (OSError, ValueError, RuntimeError) as error:
         result = {"absent": f"{type(error).__name__}: {error}"}
     print(json.dumps(result), flush=True)
-    # Servers are killed with this process; a session of theirs is not waited for.
-    os._exit(0)
+    end(0)
 
 
 main()
