@@ -2,7 +2,7 @@
 PREFIX ?= /usr/local
 SECONDS ?= 20
 ARGS ?=
-BENCH ?= latency memory start
+BENCH ?=
 FIRST ?= 0
 COUNT ?= 10000
 SEED ?= 1
@@ -40,10 +40,10 @@ lint: ## the formatter's objections
 format: ## mend them
 	@.ci/lint --mend
 
-bench: ## figures against this machine's limits (BENCH="latency memory start")
+bench: ## figures against this machine's limits, and which moved (BENCH="latency start" ARGS="--quick --rivals")
 	@.ci/prepare build
 	@.ci/build starlingd starling starling-bench
-	@exec .build/release/starling-bench $(BENCH)
+	@exec .build/release/starling-bench $(BENCH) $(ARGS)
 
 fuzz: ## hostile bytes at each reader (SECONDS=20 each)
 	@.ci/prepare build

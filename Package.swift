@@ -46,7 +46,8 @@ let package = Package(
             dependencies: [
                 "CLimit", "CPosix", "Chat", "CommandLineKit", "ControlAPI", "ControlClient", "Replication", "Seal",
                 "Simulation", "Store", "Tree", "Wire",
-            ]),
+            ],
+            resources: [.embedInCode("Benchmarks")]),
 
         .testTarget(name: "CBORTests", dependencies: ["CBOR"]),
         .testTarget(name: "SealTests", dependencies: ["Seal"], resources: [.copy("Vectors")]),
@@ -93,6 +94,8 @@ let package = Package(
             dependencies: [
                 "CommandLineKit", "ControlAPI", "ControlClient", "Lab", "Seal", "Tree", "Wire", "starling", "starlingd",
             ]),
+        .testTarget(
+            name: "BenchTests", dependencies: ["ControlAPI", "Lab", "starling-bench", "starlingd"]),
         .testTarget(name: "HouseRulesTests"),
     ]
 )

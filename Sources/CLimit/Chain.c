@@ -171,7 +171,7 @@ int64_t limit_chain_send(struct limit_chain *chain, int count) {
     return limit_now_ns() - start;
 }
 
-static int64_t cpu_ns(pid_t child) {
+int64_t limit_process_cpu_ns(int child) {
     clockid_t clock;
     struct timespec time;
     if (clock_getcpuclockid(child, &clock) || clock_gettime(clock, &time) < 0) return -1;
@@ -179,7 +179,7 @@ static int64_t cpu_ns(pid_t child) {
 }
 
 int64_t limit_chain_cpu_ns(const struct limit_chain *chain) {
-    int64_t a = cpu_ns(chain->a), b = cpu_ns(chain->b);
+    int64_t a = limit_process_cpu_ns(chain->a), b = limit_process_cpu_ns(chain->b);
     return a < 0 || b < 0 ? -1 : a + b;
 }
 

@@ -137,7 +137,8 @@ extension Node {
             kinds: [.childAdded, .childChanged, .childRemoved], sizeMax: Node.messageWindowMax,
             childLimit: Node.messageLimit)
         let (window, events) = try followed(observation, .messages(channel: cid), storedView)
-        let lines = events.compactMap { line($0, of: cid, changed: []) } + [EventLine(["event": "ready"])]
+        let lines =
+            events.compactMap { line($0, of: cid, TouchedMessages([], of: cid)) } + [EventLine(["event": "ready"])]
         try subscribe(session, .window(window), id, answer: ["in": .string(cid.text)], lines: lines)
         return nil
     }
@@ -164,8 +165,8 @@ extension Node {
 
     /// A change of a channel's messages as its followers see it. A message that only left the window is no news.
     ///
-    /// - Parameter changed: the paths that were written.
-    func line(_ event: TreeEvent, of channel: Key, changed: [Path]) -> EventLine? {
+    /// - Parameter touched: what was written.
+    func line(_ event: TreeEvent, of channel: Key, _ touched: TouchedMessages) -> EventLine? {
         guard let key = event.key else { return nil }
         var fields = JSONObject()
         switch event.kind {
@@ -177,8 +178,7 @@ extension Node {
             fields.append("message", row(message, channel).json)
         case .childRemoved:
             // With every message that arrives one leaves the window: whatever was not written to is still there.
-            guard let path = ChatPath.message(channel, key),
-                changed.contains(where: { $0.contains(path) || path.contains($0) }),
+            guard touched.contains(key), let path = ChatPath.message(channel, key),
                 (try? storedView.isAbsent(at: path)) ?? false,
                 let message = Message(key: key, value: event.value), !isHidden(message, in: channel)
             else { return nil }
@@ -189,4 +189,24 @@ extension Node {
         }
         return EventLine(fields)
     }
+}
+
+/// Which messages of a channel some writes touched. In a burst one leaves the window with each that arrives: looking
+/// through all writes for each would take a quarter of the time.
+struct TouchedMessages {
+    private var isAll = false
+    private var keys: Set<Key> = []
+
+    init(_ changed: [Path], of channel: Key) {
+        guard let messages = ChatPath.messages(channel) else { return }
+        for path in changed {
+            if path.contains(messages) {
+                isAll = true
+            } else if messages.contains(path) {
+                keys.insert(path.keys[messages.depth])
+            }
+        }
+    }
+
+    func contains(_ key: Key) -> Bool { isAll || keys.contains(key) }
 }

@@ -218,8 +218,8 @@ extension Node {
         case .tree(let form): lines = try window.observation.apply(writes: writes, view).map { window.line($0, form) }
         case .messages(let channel):
             let events = try window.observation.apply(writes: writes, storedView)
-            let changed = Array(writes.joined())
-            lines = events.compactMap { line($0, of: channel, changed: changed) }
+            let touched = TouchedMessages(Array(writes.joined()), of: channel)
+            lines = events.compactMap { line($0, of: channel, touched) }
         }
         guard lines.allSatisfy(\.fits) else { throw ReadError.tooLarge }
         return lines

@@ -129,7 +129,7 @@ struct CatchUpData {
     /// The text of the last message.
     func isLast(_ text: String) -> Bool { text.hasPrefix("\(messages - 1) ") }
 
-    private static func copy(_ from: String, _ to: String) throws(BenchError) {
+    static func copy(_ from: String, _ to: String) throws(BenchError) {
         let source = unsafe open(from, O_RDONLY | O_CLOEXEC)
         guard source >= 0 else { throw .current("opening \(from)") }
         defer { close(source) }

@@ -87,7 +87,11 @@ final class CatchUpModel {
                 }
             }
         }
-        guard isEqual else { throw BenchError.unexpected("two machines did not become equal") }
+        guard isEqual else {
+            let counts = try sides.map { try $0.store.digest(of: .root).count }
+            throw BenchError.unexpected(
+                "two machines did not become equal within \(nowUs / 1000) ms: \(counts[0]) and \(counts[1]) entries")
+        }
         let bytes = sides[0].sentBytes + sides[1].sentBytes
         let payload = sides[0].bundleBytes + sides[1].bundleBytes
         let idleUs = nowUs - sides[1].sentBytes * 1000 / Self.bytesPerMs
@@ -112,6 +116,7 @@ final class CatchUpModel {
                         .committed(
                             link, admitted: outcome.admitted, result: result, denied: outcome.denied,
                             unsigned: outcome.unsigned))
+                case .contact: events.append(.contacted)
                 case .awaitDrain: schedule(.drained, side, max(nowUs, sides[side].lineFreeUs))
                 case .close(_, let reason): throw BenchError.unexpected("a machine gave up its link: \(reason)")
                 default: break

@@ -21,11 +21,24 @@ final class DaemonUnderTest {
     /// - Parameters:
     ///   - port: where it listens for the other one.
     ///   - peer: the port of the other one.
-    init(_ program: String, home: String, port: UInt16, peer: UInt16?) throws {
+    convenience init(_ program: String, home: String, port: UInt16, peer: UInt16?) throws {
+        try self.init(program, home: home, port: port, peers: peer.map { [$0] } ?? [])
+    }
+
+    /// - Parameters:
+    ///   - port: where it listens for the others.
+    ///   - peers: the ports of the others.
+    convenience init(_ program: String, home: String, port: UInt16, peers: [UInt16]) throws {
+        var arguments = ["--listen", "127.0.0.1:\(port)", "--no-discovery", "--name", "bench"]
+        for peer in peers { arguments += ["--peer", "127.0.0.1:\(peer)"] }
+        try self.init(program, home: home, listensAt: port, arguments)
+    }
+
+    /// Starts it with these arguments.
+    init(_ program: String, home: String, listensAt port: UInt16, _ arguments: [String]) throws {
         self.home = home
         self.port = port
-        var arguments = ["--listen", "127.0.0.1:\(port)", "--no-discovery", "--name", "bench", "--log", "warning"]
-        if let peer { arguments += ["--peer", "127.0.0.1:\(peer)"] }
+        let arguments = arguments + ["--log", "warning"]
         try Interruption.check()
         let places = try SocketPlaces(home: home, .ofProcess())
         let start = limit_now_ns()
@@ -87,6 +100,25 @@ final class DaemonUnderTest {
             throw .unexpected("the kernel does not tell how long a process has run")
         }
         return ns
+    }
+
+    /// Nanoseconds of processor time that all its threads have taken so far.
+    func allCpuNs() throws(BenchError) -> Int64 {
+        let ns = limit_process_cpu_ns(process)
+        guard ns >= 0 else { throw .unexpected("the kernel does not tell the processor time of process \(process)") }
+        return ns
+    }
+
+    /// How often its threads have waited for something and been woken so far (proc(5), voluntary_ctxt_switches).
+    func wakeUps() throws(BenchError) -> Int64 {
+        var sum: Int64 = 0
+        for task in try ProcFile.names("/proc/\(process)/task") {
+            for line in try ProcFile.text("/proc/\(process)/task/\(task)/status").split(separator: "\n")
+            where line.hasPrefix("voluntary_ctxt_switches:") {
+                sum += line.split(separator: "\t").last.flatMap { Int64($0) } ?? 0
+            }
+        }
+        return sum
     }
 
     /// Ends it: first asked, then, after a while, killed.

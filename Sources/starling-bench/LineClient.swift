@@ -8,7 +8,7 @@ final class LineClient {
     /// Longer than anything takes that is not stuck.
     private static let timeoutSeconds = 30
 
-    private let descriptor: Int32
+    let descriptor: Int32
     private var splitter = LineSplitter()
     private var chunk = [UInt8](repeating: 0, count: 64 << 10)
     private var lastID: Int64 = 0

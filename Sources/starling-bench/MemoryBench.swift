@@ -1,61 +1,76 @@
+internal import CLimit
 internal import ControlAPI
 
-/// What an idle daemon holds in memory.
+/// What a daemon holds in memory: idle, with many messages, and while they arrive.
 struct MemoryBench {
-    static let messages = 100_000
-    /// Requests under way at once.
-    private static let window = 500
+    private static let messages = 1_000_000
     /// How long a daemon is left alone before it is looked at.
     private static let idleMs: Int32 = 10_000
-    private static let aimMB = 18.0
+    private static let emptyMB = 16.0
+    private static let fullMB = 30.0
+    private static let arrivingMB = 100.0
+    private static let patienceMs = 600_000
 
-    private let program: String
-    private let scratch: ScratchFolder
+    private let bench: Bench
 
-    init(_ program: String, _ scratch: ScratchFolder) {
-        self.program = program
-        self.scratch = scratch
-    }
+    init(_ bench: Bench) { self.bench = bench }
 
-    func measure(_ report: Report) throws {
-        report.heading("memory of an idle daemon")
-        let home = scratch.path + "/memory"
-        let first = try DaemonUnderTest(program, home: home, port: DaemonUnderTest.freePort(), peer: nil)
-        defer { first.end() }
-        try look(first, "empty", "empty workspace", report)
-        try fill(first)
-        try look(first, "written", "after writing 100,000 messages", report)
-        first.end()
-        let second = try DaemonUnderTest(program, home: home, port: DaemonUnderTest.freePort(), peer: nil)
-        defer { second.end() }
-        try look(second, "full", "started with 100,000 messages", report)
-    }
+    func measure() throws {
+        bench.report.heading("memory of a daemon")
+        let count = bench.count(Self.messages)
+        let many = Report.decimal(Double(count), 0)
+        let (portA, portB) = (try DaemonUnderTest.freePort(), try DaemonUnderTest.freePort())
+        let empty = try DaemonUnderTest(bench.program, home: bench.scratch.path + "/empty", port: portB, peer: nil)
+        defer { empty.end() }
+        try look(empty, "empty", "idle, empty workspace", Self.emptyMB)
+        empty.end()
 
-    private func fill(_ daemon: DaemonUnderTest) throws(BenchError) {
-        let client = try daemon.client()
-        let text = String(repeating: "x", count: 100)
-        for first in stride(from: 0, to: Self.messages, by: Self.window) {
-            try Interruption.check()
-            var lines: [UInt8] = []
-            for number in first..<(first + Self.window) {
-                lines += client.request("message.send", ["to": "#general", "text": .string("\(number) \(text)")])
-            }
-            try client.write(lines)
-            for _ in 0..<Self.window { _ = try LineClient.result(try client.line()) }
+        let full = try bench.archives.daemon(bench.program, home: bench.scratch.path + "/full", port: portA, count)
+        defer { full.end() }
+        try look(full, "full", "idle, \(many) messages", Self.fullMB)
+
+        let arriving = try DaemonUnderTest(
+            bench.program, home: bench.scratch.path + "/arriving", port: portB, peer: portA)
+        defer { arriving.end() }
+        try waitUntilEqual(full, arriving, count)
+        for (daemon, key, name) in [
+            (arriving, "arriving", "while \(many) arrive"), (full, "leaving", "while it sends them"),
+        ] {
+            bench.report.add(
+                Figure(
+                    key: "memory.\(key).peak", name: name + ", VmHWM",
+                    value: try ProcFile.megabytes("VmHWM", "/proc/\(daemon.process)/status"), unit: .megabytes,
+                    aim: .atMost(Self.arrivingMB)))
         }
     }
 
-    private func look(_ daemon: DaemonUnderTest, _ key: String, _ name: String, _ report: Report) throws {
-        try Interruption.sleep(ms: Self.idleMs)
-        let process = daemon.process
-        report.add(
+    private func waitUntilEqual(_ full: DaemonUnderTest, _ empty: DaemonUnderTest, _ count: Int) throws {
+        let (client, other) = (try empty.client(), try full.client())
+        let start = limit_now_ns()
+        while true {
+            let status = try client.call("node.status", [:])
+            if status["entries"]?.int ?? 0 >= count,
+                status["root"]?.string == (try other.call("node.status", [:])["root"]?.string)
+            {
+                return
+            }
+            guard limit_now_ns() - start < Int64(Self.patienceMs) * 1_000_000 else {
+                throw BenchError.unexpected("\(count) messages did not arrive; see \(empty.home)/starlingd.log")
+            }
+            try Interruption.sleep(ms: 50)
+        }
+    }
+
+    private func look(_ daemon: DaemonUnderTest, _ key: String, _ name: String, _ aimMB: Double) throws {
+        try Interruption.sleep(ms: bench.isQuick ? Self.idleMs / 5 : Self.idleMs)
+        bench.report.add(
             Figure(
                 key: "memory.\(key).rss", name: name + ", VmRSS",
-                value: try ProcFile.megabytes("VmRSS", "/proc/\(process)/status"), unit: .megabytes,
-                aim: .atMost(Self.aimMB)))
-        report.add(
+                value: try ProcFile.megabytes("VmRSS", "/proc/\(daemon.process)/status"), unit: .megabytes,
+                aim: .atMost(aimMB)))
+        bench.report.add(
             Figure(
                 key: "memory.\(key).pss", name: name + ", PSS",
-                value: try ProcFile.megabytes("Pss", "/proc/\(process)/smaps_rollup"), unit: .megabytes))
+                value: try ProcFile.megabytes("Pss", "/proc/\(daemon.process)/smaps_rollup"), unit: .megabytes))
     }
 }

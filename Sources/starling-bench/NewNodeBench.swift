@@ -68,7 +68,7 @@ struct NewNodeBench {
         return total.withLock { $0 }
     }
 
-    private struct Run {
+    struct Run {
         let seconds: Double
         let bytes: Int
         /// Processor time of the loops; what the pool takes comes on top.
@@ -77,7 +77,7 @@ struct NewNodeBench {
     }
 
     /// Seconds from the start of the empty one until both are equal, and the bytes that went over their connection.
-    private func run(_ count: Int, _ key: String, _ together: Bool) throws -> Run {
+    func run(_ count: Int, _ key: String, _ together: Bool) throws -> Run {
         let folder = scratch.path + "/newnode-\(key)"
         let (portA, portB) = (try DaemonUnderTest.freePort(), try DaemonUnderTest.freePort())
         let full = try prepare(count, folder, together, portA)
@@ -100,7 +100,7 @@ struct NewNodeBench {
         }
         let seconds = Double(limit_now_ns() - start) / 1e9
         return Run(
-            seconds: seconds, bytes: try Connection.bytes(port: portA), senderNs: try full.cpuNs() - fullNs,
+            seconds: seconds, bytes: try Connection.bytes(ports: [portA]), senderNs: try full.cpuNs() - fullNs,
             receiverNs: try empty.cpuNs())
     }
 
@@ -119,30 +119,6 @@ struct NewNodeBench {
 
     private func root(_ client: LineClient) throws -> String {
         try client.call("node.status", [:])["root"]?.string ?? ""
-    }
-}
-
-/// What the kernel has counted on a connection.
-private enum Connection {
-    /// Bytes that went both ways over the connections to a port on loopback, as ss(8) tells them.
-    static func bytes(port: UInt16) throws(BenchError) -> Int {
-        guard let pipe = unsafe popen("ss -tinH state established '( dport = :\(port) )'", "r") else {
-            throw .current("ss")
-        }
-        var buffer = [CChar](repeating: 0, count: 4096)
-        var text = ""
-        while unsafe fgets(&buffer, Int32(buffer.count), pipe) != nil {
-            text += String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        }
-        _ = unsafe pclose(pipe)
-        var sum = 0
-        for word in text.split(whereSeparator: { $0 == " " || $0 == "\n" || $0 == "\t" }) {
-            for name in ["bytes_acked:", "bytes_received:"] where word.hasPrefix(name) {
-                sum += Int(word.dropFirst(name.count)) ?? 0
-            }
-        }
-        guard sum > 0 else { throw .unexpected("ss(8), of iproute2, does not tell the bytes of a connection") }
-        return sum
     }
 }
 

@@ -1,7 +1,7 @@
 internal import CLimit
 internal import ControlAPI
 
-/// What observers of one path cost: events a second, the time until one is told, and memory.
+/// What observers of one path cost: events a second, and memory.
 struct ObserveBench {
     private static let observers = [1, 10, 100]
     /// Connections that many observers are dealt out to.
@@ -9,9 +9,6 @@ struct ObserveBench {
     /// Events of one burst, about: enough to take some milliseconds.
     private static let burstEvents = 2000
     private static let runs = 15
-    /// Writes one at a time, and between two turns of the limit.
-    private static let writes = 2000
-    private static let block = 100
     /// What a chat on screen follows.
     private static let window: Int64 = 50
     /// Observers of one kind whose memory is looked at: as many as one client may have, nearly.
@@ -28,7 +25,6 @@ struct ObserveBench {
     func measure(_ report: Report) throws {
         let daemon = try start("observe")
         defer { daemon.end() }
-        try measureWrite(daemon, report)
         report.heading("observers of one path (limit: commits, sends)")
         for count in Self.observers {
             for connections in Set([1, min(count, Self.connectionsMax)]).sorted() {
@@ -51,12 +47,12 @@ struct ObserveBench {
         "createdAt": 1_793_491_200_000,
     ]
 
-    private static func push(_ writer: LineClient, _ place: String) -> [UInt8] {
+    static func push(_ writer: LineClient, _ place: String) -> [UInt8] {
         writer.request("tree.push", ["path": .string(place), "value": value])
     }
 
     /// Fills a place with as many children as a window takes; the events' windows are full from the beginning.
-    private static func fill(_ writer: LineClient, _ place: String) throws(BenchError) {
+    static func fill(_ writer: LineClient, _ place: String) throws(BenchError) {
         for _ in 0..<window {
             try writer.write(push(writer, place))
             _ = try LineClient.result(try writer.line())
@@ -64,14 +60,14 @@ struct ObserveBench {
     }
 
     /// Observes the last children of a place; returns when all of them have been told.
-    private static func observe(
+    static func observe(
         _ client: LineClient, _ place: String, query: JSON, children: Int64
     ) throws(BenchError) {
         try client.call("tree.observe", ["path": .string(place), "events": ["child_added"], "query": query])
         for _ in 0..<children { _ = try client.line() }
     }
 
-    private static func lastChildren(_ count: Int64) -> JSON { ["orderBy": "$key", "limitToLast": .int(count)] }
+    static func lastChildren(_ count: Int64) -> JSON { ["orderBy": "$key", "limitToLast": .int(count)] }
 
     // MARK: Events a second
 
@@ -120,60 +116,6 @@ struct ObserveBench {
                 name: "events, \(observers) \(observers == 1 ? "observer" : "observers"), \(over)",
                 value: rates.median, unit: .perSecond, limit: limits.rates(of: writes * observers).median,
                 range: rates.range))
-    }
-
-    // MARK: From a write to the event
-
-    private func measureWrite(_ daemon: DaemonUnderTest, _ report: Report) throws {
-        let (writer, reader, follower) = (try daemon.client(), try daemon.client(), try daemon.client())
-        let place = "apps/bench/write"
-        try Self.fill(writer, place)
-        try Self.observe(reader, place, query: Self.lastChildren(Self.window), children: Self.window)
-        try follower.observe("#general", limit: Self.window)
-        let eventBytes = try Self.write(Self.push(writer, place), writer, reader).eventBytes
-        let fan = try LimitFan(in: scratch, commits: true, connections: 1, observers: 1, eventBytes: eventBytes)
-        let text = JSON.string(String(repeating: "x", count: 100))
-        var (event, message, limit) = (Samples(), Samples(), Samples())
-        for run in 0...(Self.writes / Self.block) {
-            try Interruption.check()
-            for _ in 0..<Self.block {
-                let ns = try Self.write(Self.push(writer, place), writer, reader).ns
-                if run > 0 { event.add(ns: ns) }
-            }
-            for _ in 0..<Self.block {
-                let request = writer.request("message.send", ["to": "#general", "text": text])
-                let ns = try Self.write(request, writer, follower).ns
-                if run > 0 { message.add(ns: ns) }
-            }
-            for _ in 0..<Self.block {
-                let ns = try fan.send(1)
-                if run > 0 { limit.add(ns: ns) }
-            }
-        }
-        report.heading("a local write (limit: round trip, commit)")
-        tell("write", "tree.push → event elsewhere", event, limit, report)
-        tell("message", "message.send → event elsewhere", message, limit, report)
-    }
-
-    /// One write; the answer is read once the event is there.
-    private static func write(
-        _ request: [UInt8], _ writer: LineClient, _ reader: LineClient
-    ) throws(BenchError) -> (ns: Int64, eventBytes: Int) {
-        let start = limit_now_ns()
-        try writer.write(request)
-        let line = try reader.line()
-        let ns = limit_now_ns() - start
-        _ = try LineClient.result(try writer.line())
-        return (ns, line.count + 1)
-    }
-
-    private func tell(_ key: String, _ name: String, _ times: Samples, _ limit: Samples, _ report: Report) {
-        for percent in [50, 99] {
-            report.add(
-                Figure(
-                    key: "observe.\(key).p\(percent)", name: "\(name), p\(percent)", value: times.us(percent),
-                    unit: .microseconds, limit: limit.us(percent)))
-        }
     }
 
     // MARK: Memory

@@ -10,6 +10,7 @@ struct QueryBench {
     private static let rounds = 40
     /// A query that takes longer than this for one channel is not asked of a larger one.
     private static let patienceMs = 1000.0
+    private static let windowUs = 2000.0
     /// Messages in one write, and writes under way at once.
     private static let batch = 4000
     private static let batchesUnderWay = 2
@@ -104,7 +105,12 @@ struct QueryBench {
     // MARK: Queries
 
     /// - Parameter messages: of the largest channel; nil for the largest there is.
-    func measure(messages: Int?, _ report: Report) throws {
+    func measure(messages: Int?, _ report: Report, _ bench: Bench) throws {
+        try windows(messages: messages, report)
+        try SearchBench(bench).measure()
+    }
+
+    private func windows(messages: Int?, _ report: Report) throws {
         let daemon = try DaemonUnderTest(
             program, home: scratch.path + "/query", port: DaemonUnderTest.freePort(), peer: nil)
         defer { daemon.end() }
@@ -162,6 +168,7 @@ struct QueryBench {
                     name: "\(kind.name), of \(Report.decimal(Double(size), 0)), p\(percent)",
                     value: times.us(percent), unit: .microseconds,
                     limit: isSmallest ? limit.us(percent) : smallest?.us(percent),
+                    aim: percent == 50 && !kind.isOfAll ? .atMost(Self.windowUs) : nil,
                     range: times.us(0)...times.us(100)))
         }
     }

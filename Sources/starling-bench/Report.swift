@@ -1,113 +1,147 @@
 internal import ControlAPI
 internal import Glibc
 
-/// One number, what it is held against, and whether that is met.
-struct Figure {
-    enum Unit: String {
-        case microseconds = "us"
-        case milliseconds = "ms"
-        case kilobytes = "kB"
-        case megabytes = "MB"
-        case bytes = "B"
-        case seconds = "s"
-        case perSecond = "/s"
-        case megabytesPerSecond = "MB/s"
-        /// 10⁶ bytes; the others' megabytes are the kernel's.
-        case millionBytes = "10⁶ B"
-        case percent = "%"
-        case bytesPerSecond = "B/s"
-        /// Just a number.
-        case count = ""
-    }
-
-    enum Aim {
-        /// At most this value.
-        case atMost(Double)
-        /// At most this many times the limit.
-        case ratioAtMost(Double)
-    }
-
-    /// For scripts: words joined by dots, never changed.
-    let key: String
-    /// For people.
-    let name: String
-    let value: Double
-    let unit: Unit
-    /// What this machine can do at most, from the same run.
-    var limit: Double?
-    var aim: Aim?
-    /// From the least to the greatest of several runs, of which the value is the median.
-    var range: ClosedRange<Double>?
-
-    /// How many times the limit it takes; of rates, how many times it would go into the limit.
-    var ratio: Double? {
-        guard let limit, limit > 0, value > 0 else { return nil }
-        return unit == .perSecond || unit == .megabytesPerSecond ? limit / value : value / limit
-    }
-
-    /// Nil without an aim.
-    var isMet: Bool? {
-        switch aim {
-        case nil: nil
-        case .atMost(let most): value <= most
-        case .ratioAtMost(let most): ratio.map { $0 <= most } ?? false
-        }
-    }
-}
-
-/// Prints figures as they come: a table for people, or JSON lines.
+/// Collects the figures of a suite's runs and prints them when it is through: a table for people, or JSON lines.
 final class Report {
-    private let isJSON: Bool
-    private(set) var areAimsMet = true
+    private enum Item {
+        case heading(String)
+        case figure(String)
+    }
 
-    init(isJSON: Bool) { self.isJSON = isJSON }
+    private let isJSON: Bool
+    private let recorded: Recorded
+    private var items: [Item] = []
+    private var runs: [String: [(figure: Figure, mark: Double?)]] = [:]
+    private var headings: Set<String> = []
+    /// All that was measured, in the order of the table.
+    private(set) var outcomes: [Outcome] = []
+    private(set) var moves: [(outcome: Outcome, move: Recorded.Move)] = []
+    /// The time of a BLAKE2b of 200 bytes in this run of this suite, in nanoseconds.
+    var coreNs = 0.0
+
+    init(isJSON: Bool, recorded: Recorded) {
+        self.isJSON = isJSON
+        self.recorded = recorded
+    }
+
+    var areAimsMet: Bool { outcomes.allSatisfy { $0.isMet != false } }
 
     func heading(_ text: String) {
-        guard !isJSON else { return }
-        let columns = ["value".leftPadded(13), "limit".leftPadded(13), "ratio".leftPadded(11), "aim".leftPadded(11)]
-        Terminal.write("\n" + text.padded(44) + columns.joined() + "\n")
+        if headings.insert(text).inserted { items.append(.heading(text)) }
     }
 
     func add(_ figure: Figure) {
-        if figure.isMet == false { areAimsMet = false }
-        Terminal.write(isJSON ? json(figure) : row(figure))
+        if runs[figure.key] == nil { items.append(.figure(figure.key)) }
+        runs[figure.key, default: []].append((figure, figure.mark(coreNs: coreNs)))
     }
 
-    private func row(_ figure: Figure) -> String {
-        func text(_ value: Double?) -> String { value.map { Self.text($0, figure.unit) } ?? "" }
-        let ratio = figure.ratio.map { Self.decimal($0, 2) + " ×" } ?? ""
+    /// Something that could not be measured, and why: said beside the figures, never left out.
+    func absent(_ key: String, _ name: String, _ reason: String) {
+        guard headings.insert("absent " + key).inserted else { return }
+        let object: JSON = ["figure": .string(key), "absent": .string(reason)]
+        items.append(.heading(isJSON ? "\(object)\n" : "  \(name.padded(50))not measured: \(reason)\n"))
+    }
+
+    /// Prints what has been collected, which ends it.
+    func flush() {
+        for item in items {
+            switch item {
+            case .heading(let text): write(heading: text)
+            case .figure(let key):
+                guard let outcome = Outcome(runs[key, default: []]) else { continue }
+                outcomes.append(outcome)
+                let move = recorded.move(of: outcome)
+                if let move { moves.append((outcome, move)) }
+                Terminal.write(isJSON ? json(outcome, move) : row(outcome, move))
+            }
+        }
+        (items, runs, headings) = ([], [:], [])
+    }
+
+    /// Writes the ratios of this version with those that were measured until now in their places.
+    func record(to path: String) throws {
+        var ratios = try Recorded.ofThisProgram()
+        ratios.take(outcomes)
+        try ratios.write(to: path)
+    }
+
+    /// What moved beyond noise since the ratios were recorded, at the end of the table.
+    func tellMoves() {
+        guard !isJSON, !recorded.marks.isEmpty else { return }
+        let compared = outcomes.count { recorded.marks[$0.figure.key] != nil }
+        let what = moves.isEmpty ? "none moved" : "\(moves.count) moved"
+        Terminal.write("\nOf \(compared) figures that are recorded, \(what) beyond noise.\n")
+        for (outcome, move) in moves {
+            guard let was = recorded.marks[outcome.figure.key], let now = outcome.mark else { continue }
+            Terminal.write(
+                "  \(move.rawValue.padded(8))\(outcome.figure.key.padded(38))"
+                    + "\(Self.decimal(was.median, 2)) → \(Self.decimal(now.median, 2))\n")
+        }
+    }
+
+    private func write(heading text: String) {
+        // What was not measured is a line of its own.
+        if text.hasSuffix("\n") { return Terminal.write(text) }
+        guard !isJSON else { return }
+        let columns = [
+            "median".leftPadded(13), "least … greatest".leftPadded(32), "limit".leftPadded(13), "ratio".leftPadded(11),
+            "was".leftPadded(11), "aim".leftPadded(13),
+        ]
+        Terminal.write("\n\(text)\n" + String(repeating: " ", count: 52) + columns.joined() + "\n")
+    }
+
+    private func row(_ outcome: Outcome, _ move: Recorded.Move?) -> String {
+        let figure = outcome.figure
+        func text(_ value: Double) -> String { Self.text(value, figure.unit) }
+        let value = outcome.value
+        let isOne = value.least == value.most
         let aim =
             switch figure.aim {
             case nil: ""
-            case .atMost(let most): "≤ " + Self.text(most, figure.unit)
-            case .ratioAtMost(let most): "≤ " + Self.decimal(most, most < 2 ? 1 : 0) + " ×"
+            case .atMost(let most): "≤ " + text(most)
+            case .atLeast(let least): "≥ " + text(least)
+            case .ratioAtMost(let most): "≤ " + Self.decimal(most, most < 3 ? 1 : 0) + " ×"
             }
-        let verdict = figure.isMet.map { $0 ? "  ok" : "  not met" } ?? ""
-        let range = figure.range.map { "  \(text($0.lowerBound)) … \(text($0.upperBound))" } ?? ""
-        return "  " + figure.name.padded(42) + text(figure.value).leftPadded(13) + text(figure.limit).leftPadded(13)
-            + ratio.leftPadded(11) + aim.leftPadded(11) + verdict + range + "\n"
+        // Without a limit, what was recorded is not what the column beside it says.
+        let was = outcome.ratio == nil ? nil : recorded.marks[figure.key].map { Self.decimal($0.median, 2) + " ×" }
+        let verdict = outcome.isMet.map { $0 ? "  ok" : "  not met" } ?? ""
+        return "  " + figure.name.padded(50) + text(value.median).leftPadded(13)
+            + (isOne ? "" : "\(text(value.least)) … \(text(value.most))").leftPadded(32)
+            + (outcome.limit.map(text) ?? "").leftPadded(13)
+            + (outcome.ratio.map { Self.decimal($0.median, 2) + " ×" } ?? "").leftPadded(11)
+            + (was ?? "").leftPadded(11) + aim.leftPadded(13) + verdict + (move.map { "  " + $0.rawValue } ?? "") + "\n"
     }
 
-    private func json(_ figure: Figure) -> String {
+    private func json(_ outcome: Outcome, _ move: Recorded.Move?) -> String {
+        let (figure, value) = (outcome.figure, outcome.value)
         var object: JSONObject = [
-            "figure": .string(figure.key), "value": .double(figure.value), "unit": .string(figure.unit.rawValue),
+            "figure": .string(figure.key), "unit": .string(figure.unit.rawValue), "runs": .int(Int64(outcome.runs)),
+            "median": .double(value.median), "least": .double(value.least), "most": .double(value.most),
         ]
-        object.append("limit", ifPresent: figure.limit.map(JSON.double))
-        object.append("ratio", ifPresent: figure.ratio.map(JSON.double))
+        object.append("limit", ifPresent: outcome.limit.map(JSON.double))
+        if let ratio = outcome.ratio {
+            object.append("ratio", .double(ratio.median))
+            object.append("ratioLeast", .double(ratio.least))
+            object.append("ratioMost", .double(ratio.most))
+        }
+        object.append("mark", ifPresent: outcome.mark.map { .double($0.median) })
+        object.append("was", ifPresent: recorded.marks[figure.key].map { .double($0.median) })
+        object.append("moved", ifPresent: move.map { .string($0.rawValue) })
         switch figure.aim {
         case nil: break
         case .atMost(let most): object.append("atMost", .double(most))
+        case .atLeast(let least): object.append("atLeast", .double(least))
         case .ratioAtMost(let most): object.append("ratioAtMost", .double(most))
         }
-        object.append("least", ifPresent: figure.range.map { .double($0.lowerBound) })
-        object.append("most", ifPresent: figure.range.map { .double($0.upperBound) })
-        object.append("ok", ifPresent: figure.isMet.map(JSON.bool))
+        object.append("ok", ifPresent: outcome.isMet.map(JSON.bool))
         return "\(JSON.object(object))\n"
     }
 
     static func text(_ value: Double, _ unit: Figure.Unit) -> String {
-        let places = unit == .perSecond || value >= 1000 ? 0 : 1
-        return decimal(value, places) + " " + (unit == .microseconds ? "µs" : unit.rawValue)
+        let isSmall = unit == .percent || unit == .cores || (unit == .perSecond && value < 100)
+        let places = isSmall ? 2 : unit == .perSecond || value >= 1000 ? 0 : 1
+        let word = unit == .microseconds ? "µs" : unit.rawValue
+        return word.isEmpty ? decimal(value, places) : decimal(value, places) + " " + word
     }
 
     /// A number with so many decimal places and thousands set apart; rounded half up.
@@ -136,6 +170,11 @@ enum Terminal {
     static func write(_ text: String) { write(text, STDOUT_FILENO) }
 
     static func complain(_ text: String) { write("starling-bench: \(text)\n", STDERR_FILENO) }
+
+    /// A line that says how far it is, where somebody watches; the next one, or an empty one, takes its place.
+    static func progress(_ text: String) {
+        if isatty(STDERR_FILENO) == 1 { write("\r\u{1b}[K\(text)", STDERR_FILENO) }
+    }
 
     private static func write(_ text: String, _ descriptor: Int32) {
         var bytes = Array(text.utf8)[...]

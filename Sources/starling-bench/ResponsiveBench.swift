@@ -7,7 +7,6 @@ internal import Tree
 /// How long somebody who writes has to wait for the answer while his node is busy with something large: it catches up,
 /// or an entry has killed everything in a channel.
 struct ResponsiveBench {
-    private static let messages = 200_000
     /// Between an answer and the next message.
     private static let pauseMs: Int32 = 5
     /// Messages between two looks at whether the large thing is over.
@@ -42,8 +41,7 @@ struct ResponsiveBench {
         }
     }
 
-    func measure(messages: Int?, _ report: Report) throws {
-        let count = messages ?? Self.messages
+    func measure(messages count: Int, _ report: Report) throws {
         report.heading("send → answer, \(Report.decimal(Double(count), 0)) messages")
         tell("idle", "with nothing else to do", try idle(), report)
         tell("catchup", "while they come from a peer", try catchUp(count), report)

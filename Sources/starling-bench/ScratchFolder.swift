@@ -6,8 +6,15 @@ struct ScratchFolder {
 
     init() throws(BenchError) {
         let parent = unsafe getenv("TMPDIR").map { unsafe String(cString: $0) } ?? "/tmp"
+        try self.init(template: "\(parent)/starling-bench-XXXXXX", parent)
+    }
+
+    /// A folder of one run of one suite.
+    init(in top: ScratchFolder) throws(BenchError) { try self.init(template: "\(top.path)/XXXXXX", top.path) }
+
+    private init(template: String, _ parent: String) throws(BenchError) {
         // Short: a Unix socket's path below it must fit into 107 bytes.
-        var template = Array("\(parent)/starling-bench-XXXXXX".utf8CString)
+        var template = Array(template.utf8CString)
         guard unsafe mkdtemp(&template) != nil else { throw .current("making a folder in \(parent)") }
         path = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
     }

@@ -1,52 +1,74 @@
 internal import CLimit
 internal import ControlAPI
+internal import Glibc
 
 /// How long a daemon takes until clients can attach, and two fresh ones until the first message is across.
 struct StartBench {
     private static let starts = 20
     private static let pairs = 10
-    private static let readyMs = 20.0
+    private static let messages = 1_000_000
+    private static let emptyMs = 15.0
+    private static let fullMs = 30.0
     private static let acrossMs = 2500.0
 
-    private let program: String
-    private let scratch: ScratchFolder
+    private let bench: Bench
+    private var program: String { bench.program }
 
-    init(_ program: String, _ scratch: ScratchFolder) {
-        self.program = program
-        self.scratch = scratch
-    }
+    init(_ bench: Bench) { self.bench = bench }
 
-    func measure(_ report: Report) throws {
-        report.heading("start")
-        var fresh = Samples()
-        var existing = Samples()
-        var cpu = Samples()
-        for number in 0..<Self.starts {
-            let home = scratch.path + "/start\(number)"
+    func measure() throws {
+        let many = bench.count(Self.messages)
+        let starts = bench.isQuick ? Self.starts / 5 : Self.starts
+        let full = bench.scratch.path + "/full"
+        try bench.archives.prepare(program, home: full, many)
+        var (fresh, existing, large, cpu, limit) = (Samples(), Samples(), Samples(), Samples(), Samples())
+        for number in 0..<starts {
+            let home = bench.scratch.path + "/start\(number)"
             fresh.add(ns: try start(home).readyNs)
             let times = try start(home)
             existing.add(ns: times.readyNs)
             cpu.add(ns: times.cpuNs)
+            large.add(ns: try start(full).readyNs)
+            limit.add(ns: try emptyProgram())
             ScratchFolder.remove(home)
         }
         var across = Samples()
-        for number in 0..<Self.pairs { across.add(ns: try firstMessage(scratch.path + "/pair\(number)")) }
-        add("fresh", "exec → ready, fresh home", fresh, Self.readyMs, report)
-        add("existing", "exec → ready, existing home", existing, Self.readyMs, report)
-        report.add(
+        for number in 0..<(bench.isQuick ? 2 : Self.pairs) {
+            across.add(ns: try firstMessage(bench.scratch.path + "/pair\(number)"))
+        }
+        bench.report.heading("start (limit: a program that does nothing, until its end)")
+        add("fresh", "exec → ready, fresh home", fresh, Self.emptyMs, limit)
+        add("existing", "exec → ready, existing home", existing, Self.emptyMs, limit)
+        add("full", "exec → ready, \(Report.decimal(Double(many), 0)) messages", large, Self.fullMs, limit)
+        bench.report.add(
             Figure(
-                key: "start.cpu.p50", name: "processor time until then, p50", value: cpu.ms(50), unit: .milliseconds))
-        add("across", "two fresh starts → message across", across, Self.acrossMs, report)
+                key: "start.cpu.p50", name: "processor time until then, existing home, p50", value: cpu.ms(50),
+                unit: .milliseconds))
+        add("across", "two fresh starts → message across", across, Self.acrossMs, nil)
     }
 
-    private func add(_ key: String, _ name: String, _ times: Samples, _ aimMs: Double, _ report: Report) {
-        report.add(
+    private func add(_ key: String, _ name: String, _ times: Samples, _ aimMs: Double, _ limit: Samples?) {
+        bench.report.add(
             Figure(
                 key: "start.\(key).p50", name: name + ", p50", value: times.ms(50), unit: .milliseconds,
-                aim: .atMost(aimMs)))
-        report.add(
+                limit: limit?.ms(50), aim: .atMost(aimMs)))
+        bench.report.add(
             Figure(
-                key: "start.\(key).longest", name: name + ", longest", value: times.ms(100), unit: .milliseconds))
+                key: "start.\(key).longest", name: name + ", longest", value: times.ms(100), unit: .milliseconds,
+                limit: limit?.ms(100)))
+    }
+
+    /// A program of the C library and nothing else, from before it is started until it has ended.
+    private func emptyProgram() throws(BenchError) -> Int64 {
+        let start = limit_now_ns()
+        var child: pid_t = 0
+        let arguments: [UnsafeMutablePointer<CChar>?] = unsafe [strdup("true"), nil]
+        defer { unsafe free(arguments[0]) }
+        let error = unsafe posix_spawn(&child, "/bin/true", nil, nil, arguments, environ)
+        guard error == 0 else { throw .system(doing: "starting /bin/true", errno: error) }
+        var status: Int32 = 0
+        guard unsafe waitpid(child, &status, 0) == child, status == 0 else { throw .current("waiting for /bin/true") }
+        return limit_now_ns() - start
     }
 
     private func start(_ home: String) throws -> (readyNs: Int64, cpuNs: Int64) {

@@ -47,6 +47,42 @@ void limit_fan_close(struct limit_fan *fan);
 // Returns 0, or an error number: EPROTO if more came than was asked for.
 int limit_take_lines(const int *descriptors, int count, int lines);
 
+// MARK: Clients that cost little
+
+// Requests that are written as fast as they are taken, and the events that another client has of them. All but `ns`
+// and `start_ns`, which begin as 0, is set before; what is left to be done is counted down.
+struct limit_burst {
+    int sender, receiver;
+    const void *requests;
+    size_t count;           // bytes of them
+    int answers, events;    // lines that are still to come
+    void *into;             // where the events are put
+    size_t room, filled;    // bytes of it
+    int64_t start_ns;
+    int64_t ns;             // from the start until the last event that has come
+};
+
+// Goes on until all has come, which is 0, or returns an error number: ETIMEDOUT when nothing came for `wait_ms`, after
+// which it may be called again; EMSGSIZE without room.
+int limit_burst_run(struct limit_burst *burst, int wait_ms);
+
+struct limit_crowd {
+    int64_t *latencies_ns;  // room for messages × readers
+    int64_t delivered;
+    int64_t misplaced;      // events that were not the next one of their reader
+};
+
+// Writes a request of `head`, the message's number and the nanosecond at which it is due, and `tail`, `per_second` times
+// a second, and waits until each of `count` (1 … 64) readers has an event for each. A latency is from when a message was
+// due until its event was read, so that a writer that is held up hides nothing. Returns 0, or an error number: ETIMEDOUT
+// when nothing came for 30 s after the last was written.
+int limit_crowd_run(
+    int writer, const char *head, const char *tail, int per_second, int messages, const int *readers, int count,
+    struct limit_crowd *result);
+
+// Nanoseconds of processor time that a process has taken so far with all its threads; -1 if the system does not tell.
+int64_t limit_process_cpu_ns(int process);
+
 // MARK: What one core can do in bulk
 
 enum limit_work {
