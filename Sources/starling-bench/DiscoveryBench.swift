@@ -5,7 +5,7 @@ internal import ControlAPI
 /// across; beside the same with addresses that are given.
 struct DiscoveryBench {
     private static let rounds = 3
-    private static let port = 7717
+    private static let port: UInt16 = 7717
     private static let acrossMs = 2500.0
 
     private let bench: Bench
