@@ -8,12 +8,7 @@ internal import Tree
 struct Merger {
     let storage: any Tables
     private(set) var result = CommitResult()
-    /// Of the finest buckets that are stored.
-    private var digests: [TimeBucket: DigestChange] = [:]
-    private var tallies: [Bytes32: Tally] = [:]
-    /// What is changed of them just now: what comes together mostly lies in one bucket and is of one author.
-    private var current: (bucket: TimeBucket, change: DigestChange)?
-    private var currentTally: (author: Bytes32, tally: Tally)?
+    private var sums = ChangedSums()
     var touched: [Int64: TouchedBundle] = [:]
     /// Entries below written paths that may still be looked at in this transaction.
     private var killBudget: Int
@@ -47,11 +42,7 @@ struct Merger {
 
     /// Writes what was gathered. Nothing may follow.
     mutating func finish() throws {
-        try writeDigests()
-        if let (author, tally) = currentTally { tallies[author, default: Tally()] += tally }
-        for author in tallies.keys.sorted() {
-            if let tally = tallies[author], !tally.isZero { try storage.change(author, by: tally) }
-        }
+        try sums.write(to: storage)
         for id in touched.keys.sorted() {
             guard var bundle = touched[id] else { continue }
             if try storage.hasLeaves(bundle: id) {
@@ -65,23 +56,9 @@ struct Merger {
                 try storage.removeBundle(id)
             }
         }
-        (digests, tallies, current, currentTally) = ([:], [:], nil, nil)
+        sums = ChangedSums()
         touched = [:]
         if hasBuried { try storage.trimGraveyard() }
-    }
-
-    /// From the finest buckets up to the root.
-    private func writeDigests() throws {
-        var level = digests
-        if let (bucket, change) = current { level[bucket, default: DigestChange()].add(change) }
-        while !level.isEmpty {
-            var above: [TimeBucket: DigestChange] = [:]
-            for (bucket, change) in level.sorted(by: { $0.key.index < $1.key.index }) {
-                try storage.change(bucket, by: change)
-                if let parent = bucket.parent { above[parent, default: DigestChange()].add(change) }
-            }
-            level = above
-        }
     }
 
     // MARK: Arrival
@@ -155,7 +132,7 @@ struct Merger {
         } else {
             try settle(entry, at: path, place)
         }
-        count(entry.hlc) { change in
+        sums.count(entry.hlc) { change in
             change.count += 1
             change.sum &+= entry.id
         }
@@ -164,7 +141,7 @@ struct Merger {
 
     private mutating func insert(_ entry: Entry, _ path: PathKey, isHeld: Bool, proof: Proof) throws {
         let valueBytes = try storage.insert(entry, path: path, held: isHeld, proof: proof)
-        tally(entry.author) { tally in
+        sums.tally(entry.author) { tally in
             tally.add(1, isTombstone: entry.value.isNull, isHeld: isHeld, bytes: path.bytes.count + valueBytes)
         }
     }
@@ -181,7 +158,7 @@ struct Merger {
                     try die(replaced, place.killers + [Killer(record.stamp)], isReplaced: true)
                 }
                 try storage.makeLive(record, entry)
-                tally(record.stamp.author) { $0.held -= 1 }
+                sums.tally(record.stamp.author) { $0.held -= 1 }
                 try settle(entry, at: record.path, place)
             }
         }
@@ -203,7 +180,7 @@ struct Merger {
         if let replaced = now.same { try die(replaced, now.killers + [Killer(entry.stamp)], isReplaced: true) }
         try insert(entry, path, isHeld: false, proof: proof)
         try settle(entry, at: path, now)
-        count(entry.hlc) { change in
+        sums.count(entry.hlc) { change in
             change.count += 1
             change.sum &+= entry.id
         }
@@ -356,12 +333,12 @@ struct Merger {
     private mutating func remove(_ record: Record, isReplaced: Bool = false) throws {
         try storage.remove(record, isReplaced: isReplaced)
         noteChange(at: record.path)
-        tally(record.stamp.author) { tally in
+        sums.tally(record.stamp.author) { tally in
             tally.add(
                 -1, isTombstone: record.size.isTombstone, isHeld: record.size.isHeld,
                 bytes: record.path.bytes.count + record.size.valueBytes)
         }
-        count(record.stamp.hlc) { change in
+        sums.count(record.stamp.hlc) { change in
             change.count -= 1
             change.sum &-= record.stamp.id
         }
@@ -373,27 +350,6 @@ struct Merger {
         } else {
             touched[bundle]?.died.append((leaf, record.stamp.id))
         }
-    }
-
-    private mutating func count(_ hlc: HLC, _ body: (inout DigestChange) -> Void) {
-        let bucket = TimeBucket(level: TimeBucket.storedLevelMax, containing: hlc)
-        if let current, current.bucket != bucket {
-            digests[current.bucket, default: DigestChange()].add(current.change)
-            self.current = nil
-        }
-        var change = current?.change ?? DigestChange()
-        body(&change)
-        current = (bucket, change)
-    }
-
-    private mutating func tally(_ author: Bytes32, _ body: (inout Tally) -> Void) {
-        if let currentTally, currentTally.author != author {
-            tallies[currentTally.author, default: Tally()] += currentTally.tally
-            self.currentTally = nil
-        }
-        var tally = currentTally?.tally ?? Tally()
-        body(&tally)
-        currentTally = (author, tally)
     }
 }
 
