@@ -27,11 +27,11 @@ struct Intake {
         case message(PeerMessage?)
         case malformed(WireError)
 
-        init(_ bytes: [UInt8], workspace: Bytes32) {
+        init(_ bytes: [UInt8], workspace: Bytes32, known: VerifiedSignatures) {
             do throws(WireError) {
                 let message = try PeerMessage.decode(bytes)
                 if case .bundles(let bundles)? = message {
-                    self = .bundles(bundles, Admission.judge(bundles, workspace: workspace))
+                    self = .bundles(bundles, Admission.judge(bundles, workspace: workspace, known: known))
                 } else {
                     self = .message(message)
                 }

@@ -21,14 +21,14 @@ extension Node {
         guard intakes[id] != nil || (isBundles && bytes.count > Intake.inlineBytesMax) else { return false }
         let number = intakes[id, default: Intake()].append(byteCount: bytes.count)
         intakeBytes += bytes.count
-        let (loop, workspace) = (loop, workspace.id)
+        let (loop, workspace, known) = (loop, workspace.id, knownSignatures)
         guard isBundles else {
-            intakes[id]?.set(number, Intake.Judged(bytes, workspace: workspace))
+            intakes[id]?.set(number, Intake.Judged(bytes, workspace: workspace, known: known))
             return true
         }
         noteBulk(arrives: true)
         Task.detached {
-            let judged = Intake.Judged(bytes, workspace: workspace)
+            let judged = Intake.Judged(bytes, workspace: workspace, known: known)
             loop.execute { self.assumeIsolated { $0.judged(number, judged, from: id) } }
         }
         return true

@@ -39,7 +39,8 @@ extension Node {
             if let judged {
                 judgedTogether.append((id, judged))
             } else {
-                events.append(store(Admission.judge(bundles, workspace: workspace.id), from: id))
+                let outcome = Admission.judge(bundles, workspace: workspace.id, known: knownSignatures)
+                events.append(store(outcome, from: id))
             }
         case .adopt(let id, let seal):
             if let event = adopt(seal, from: id) { events.append(event) }

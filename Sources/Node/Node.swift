@@ -47,6 +47,8 @@ public actor Node {
     var sweepPace = SlicePace(100...Node.sweepMax)
     var adoptionPace = SlicePace(100...DatabaseStore.adoptionSlice)
     var intakePace = SlicePace(Intake.togetherMin...Intake.togetherMax)
+    /// Of bundles that come in parts.
+    let knownSignatures = VerifiedSignatures()
 
     // Peers
     var listener: StreamListener?

@@ -13,14 +13,21 @@ public enum Admission {
         public var unsigned: [EntryReference] = []
     }
 
+    /// - `known`: remembers signatures of entries that were signed together, for these come in parts.
     /// - `check`: what checks a signature over a message by an author.
     public static func judge(
-        _ bundles: [Bundle], workspace: Bytes32,
+        _ bundles: [Bundle], workspace: Bytes32, known: VerifiedSignatures? = nil,
         check: (Signature, [UInt8], Bytes32) -> Bool = { Ed25519.verify($0, $1, by: $2) }
     ) -> Outcome {
         var outcome = Outcome()
         for bundle in bundles {
-            guard bundle.verifies(workspace: workspace, check: check) else {
+            let isGenuine =
+                if bundle.count > 1, let known {
+                    bundle.verifies(workspace: workspace) { known.verify($0, $1, by: $2) }
+                } else {
+                    bundle.verifies(workspace: workspace, check: check)
+                }
+            guard isGenuine else {
                 outcome.unsigned += bundle.leaves.map(\.entry.reference)
                 continue
             }

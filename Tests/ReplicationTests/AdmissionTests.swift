@@ -40,4 +40,30 @@ import Tree
             leaves: [Bundle.Leaf(index: 0, entry: try entry("apps/a", 5000, .bool(false)))], omitted: [])
         #expect(Admission.judge([changed], workspace: workspace).admitted.isEmpty)
     }
+
+    /// What is remembered of a bundle lets its other parts pass, and nothing that was not signed.
+    @Test func aRememberedSignatureIsGoodForItsOwnBundleAlone() throws {
+        let known = VerifiedSignatures()
+        let entries = try (0..<8).map { try entry("apps/\($0)", 5000 + UInt64($0)) }
+        let whole = Bundle(signing: entries, by: author, workspace: workspace)
+        func judge(_ bundle: Bundle, _ workspace: Bytes32) -> Int {
+            Admission.judge([bundle], workspace: workspace, known: known).admitted.count
+        }
+        for part in [[0, 1], [5], [2, 3, 4, 6, 7]] {
+            #expect(judge(try #require(whole.keeping(part)), workspace) == 1)
+        }
+        let part = try #require(whole.keeping([0, 1]))
+        #expect(judge(part, Bytes32(repeating: 8)) == 0)
+        var forged = part.leaves
+        forged[1] = Bundle.Leaf(index: 1, entry: try entry("apps/1", 5001, .bool(false)))
+        func part(author: Bytes32? = nil, count: Int = 8, leaves: [Bundle.Leaf]? = nil) -> Bundle {
+            Bundle(
+                author: author ?? part.author, count: count, signature: part.signature, leaves: leaves ?? part.leaves,
+                omitted: part.omitted)
+        }
+        #expect(judge(part(), workspace) == 1)
+        #expect(judge(part(leaves: forged), workspace) == 0)
+        #expect(judge(part(count: 7), workspace) == 0)
+        #expect(judge(part(author: victim.publicKey), workspace) == 0)
+    }
 }
