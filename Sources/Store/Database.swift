@@ -93,9 +93,11 @@ final class Database {
     }
 
     /// Bytes of pages kept in memory, and pages of the log after which they are written back to the file, while entries
-    /// arrive in bulk: the same pages change again and again, and each time one is written costs twice.
+    /// arrive in bulk: the same pages change again and again, and each time one is written costs twice. Writing back
+    /// takes a transaction's time for every 8 MiB; with 32 MiB bulk is 4 % faster, and whoever writes meanwhile waits
+    /// for 70 ms instead of 40.
     private static let bulkCacheKiB = 16 << 10
-    private static let bulkLogPages = 8192
+    private static let bulkLogPages = 2048
     /// SQLite's default.
     private static let logPages = 1000
 
