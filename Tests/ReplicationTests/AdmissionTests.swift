@@ -56,14 +56,14 @@ import Tree
         #expect(judge(part, Bytes32(repeating: 8)) == 0)
         var forged = part.leaves
         forged[1] = Bundle.Leaf(index: 1, entry: try entry("apps/1", 5001, .bool(false)))
-        func part(author: Bytes32? = nil, count: Int = 8, leaves: [Bundle.Leaf]? = nil) -> Bundle {
+        func claim(author: Bytes32? = nil, count: Int = 8, leaves: [Bundle.Leaf]? = nil) -> Bundle {
             Bundle(
                 author: author ?? part.author, count: count, signature: part.signature, leaves: leaves ?? part.leaves,
                 omitted: part.omitted)
         }
-        #expect(judge(part(), workspace) == 1)
-        #expect(judge(part(leaves: forged), workspace) == 0)
-        #expect(judge(part(count: 7), workspace) == 0)
-        #expect(judge(part(author: victim.publicKey), workspace) == 0)
+        #expect(judge(claim(), workspace) == 1)
+        #expect(judge(claim(leaves: forged), workspace) == 0)
+        #expect(judge(claim(count: 7), workspace) == 0)
+        #expect(judge(claim(author: victim.publicKey), workspace) == 0)
     }
 }
