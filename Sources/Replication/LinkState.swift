@@ -21,6 +21,8 @@ struct LinkState: Sendable {
     var reconciler = Reconciler()
     /// Of what the peer pushes unasked.
     var quota = PushQuota()
+    /// Of what is pushed to it.
+    var backlog = PushBacklog()
     var softQuota = SoftQuota()
     /// When it pushed something last.
     var talkMs: UInt64?
