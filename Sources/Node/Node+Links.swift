@@ -142,8 +142,8 @@ extension Node {
                 link.isHeldUp = true
                 return
             }
-            let holdMs = replicator.holdMs(link.id, nowMs: EventLoop.monotonicMs())
-            guard holdMs <= 0 else { return takeLater(link, afterMs: UInt64(holdMs)) }
+            let holdMs = holdMs(bytes, link)
+            guard holdMs == 0 else { return takeLater(link, afterMs: holdMs) }
             link.removeNext()
             if takesBeside(bytes, from: link.id) { continue }
             do throws(WireError) {
