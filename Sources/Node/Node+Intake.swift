@@ -106,7 +106,8 @@ extension Node {
     /// Many entries arrive, or are asked for.
     func noteBulk(arrives: Bool) {
         bulkAtMs = EventLoop.monotonicMs()
-        guard arrives, !isBulk else { return }
+        guard arrives, !isBulk || store.hasReaders == subscriptions.isEmpty else { return }
+        store.hasReaders = !subscriptions.isEmpty
         isBulk = true
         do { try store.expectMuch(true) } catch { report(error, "preparing for many entries") }
     }
@@ -115,5 +116,16 @@ extension Node {
         guard let since = bulkAtMs, EventLoop.monotonicMs() &- since > Node.bulkMs else { return }
         (bulkAtMs, isBulk) = (nil, false)
         do { try store.expectMuch(false) } catch { report(error, "giving memory back") }
+    }
+
+    // MARK: Quiet
+
+    /// Nothing has been stored for so long.
+    private static let quietMs: UInt64 = 1_000
+
+    /// What writing leaves for later is done while nobody waits.
+    func restIfQuiet() {
+        guard EventLoop.monotonicMs() &- storedAtMs > Node.quietMs else { return }
+        do { try store.rest() } catch { report(error, "writing the log back") }
     }
 }

@@ -99,6 +99,7 @@ extension Node {
         var result = CommitResult()
         do {
             store.tellTime(WallClock.milliseconds())
+            storedAtMs = EventLoop.monotonicMs()
             result = try store.commit(bundles, heldAfter: heldAfter)
             isDiskFull = false
             observe(result)
@@ -164,6 +165,7 @@ extension Node {
         let bundle = Bundle(signing: entries, by: key, workspace: workspace.id)
         do {
             store.tellTime(WallClock.milliseconds())
+            storedAtMs = EventLoop.monotonicMs()
             let result = try commitOwn(bundle)
             isDiskFull = false
             notifyObservers(result.applied)
@@ -268,6 +270,7 @@ extension Node {
         endBulk()
         // Also what a sweep has removed, and what an error has left.
         indexSoon()
+        restIfQuiet()
         maintenanceTimer = loop.schedule(afterMs: isBusy ? Node.busyMaintenanceMs : Node.maintenanceMs) {
             self.assumeIsolated { $0.scheduleMaintenance() }
         }

@@ -99,6 +99,8 @@ public actor Node {
     /// Bundles from peers that are verified beside the loop, and the bytes of all of them.
     var intakes: [LinkID: Intake] = [:]
     var intakeBytes = 0
+    /// When entries were stored last.
+    var storedAtMs: UInt64 = 0
     /// How long bulk waits for a client that is behind, in milliseconds.
     var lagPatienceMs = Node.lagPatienceMsDefault
     /// What has been verified and is stored next, in one transaction.

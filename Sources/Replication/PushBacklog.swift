@@ -76,13 +76,19 @@ extension Replicator {
         push(Replicator.packed(own), to: link, &output)
         let isAll = taken == next.count && next.count < limit
         links[link]?.backlog.waitsBehind = isAll ? nil : next[taken - 1]
-        if !isAll { awaitDrain(link, &output) }
+        guard isAll else { return awaitDrain(link, &output) }
+        output.send(link, .ping(try vitals(link, output.moment, replica)))
+        links[link]?.pingSentMs = output.nowMs
+        links[link]?.lastPingMs = output.nowMs
     }
 
-    /// Whether differing roots say nothing yet, for much is on its way from the peer or to it.
+    /// Whether differing roots say nothing yet, for much is on its way: to the peer, or from one that has written it
+    /// himself, who may be another than this one.
     mutating func isPatient(_ link: LinkID, nowMs: UInt64) -> Bool {
         guard let state = links[link] else { return false }
-        let isMuch = state.backlog.waitsBehind != nil || state.quota.isMuch(of: state.peer, pushLimits, nowMs: nowMs)
+        let isMuch =
+            state.backlog.waitsBehind != nil
+            || links.values.contains { $0.quota.isMuch(of: $0.peer, pushLimits, nowMs: nowMs) }
         guard isMuch else {
             links[link]?.backlog.patientSinceMs = nil
             return false

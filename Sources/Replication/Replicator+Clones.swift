@@ -13,7 +13,7 @@ extension Replicator {
         for doubted in clones.up(link, peer: peer, instance: instance) {
             links[doubted]?.pingSentMs = output.nowMs
             links[doubted]?.lastPingMs = output.nowMs
-            output.send(doubted, .ping(try vitals(output.moment, replica)))
+            output.send(doubted, .ping(try vitals(doubted, output.moment, replica)))
         }
     }
 

@@ -76,7 +76,7 @@ extension Replicator {
         let link = candidates[Int(random.next() % UInt64(candidates.count))]
         links[link]?.pingSentMs = nowMs
         links[link]?.lastPingMs = nowMs
-        output.send(link, .ping(try vitals(output.moment, replica)))
+        output.send(link, .ping(try vitals(link, output.moment, replica)))
     }
 
     /// Something that should be here may be missing: roots are compared with everybody soon.

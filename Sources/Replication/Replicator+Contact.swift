@@ -70,7 +70,7 @@ extension Replicator {
                 links[link]?.hasMissed = false
                 links[link]?.pingSentMs = output.nowMs
                 links[link]?.lastPingMs = output.nowMs
-                output.send(link, .ping(try vitals(output.moment, replica)))
+                output.send(link, .ping(try vitals(link, output.moment, replica)))
             }
             let questions = links[link]?.questions ?? []
             links[link]?.questions = []

@@ -23,7 +23,7 @@ extension Replicator {
             count += 1
             links[link]?.pingSentMs = output.nowMs
             links[link]?.lastPingMs = output.nowMs
-            output.send(link, .ping(try vitals(output.moment, replica)))
+            output.send(link, .ping(try vitals(link, output.moment, replica)))
         }
     }
 }

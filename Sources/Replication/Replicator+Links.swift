@@ -13,7 +13,7 @@ extension Replicator {
         links[link]?.keyedAtMs =
             output.nowMs &+ Replicator.firstKeyedMs &+ random.next() % Replicator.firstKeyedMs
         hear()
-        output.send(link, .hello(try vitals(output.moment, replica), peers: connectedPeers))
+        output.send(link, .hello(try vitals(link, output.moment, replica), peers: connectedPeers))
         schedulePeers(output.nowMs)
         try doubt(link, peer, instance, replica, &output)
         overlayUp(link, peer, &output)
@@ -60,7 +60,7 @@ extension Replicator {
             links[link]?.connected = Set(peers)
             try take(vitals, link, replica, &output)
         case .ping(let vitals):
-            output.send(link, .pong(try self.vitals(output.moment, replica)))
+            output.send(link, .pong(try self.vitals(link, output.moment, replica)))
             // Who pulls says so when that has ended.
             if links[link]?.debt.isEmpty == true { links[link]?.askedMs = 0 }
             try take(vitals, link, replica, &output)
@@ -142,7 +142,7 @@ extension Replicator {
                 links[link]?.recheckMs = nil
                 links[link]?.pingSentMs = nowMs
                 links[link]?.lastPingMs = nowMs
-                output.send(link, .ping(try vitals(output.moment, replica)))
+                output.send(link, .ping(try vitals(link, output.moment, replica)))
             }
             if links[link]?.reconciler.abandonIfStalled(nowMs: nowMs) == true {
                 inFlight = inFlight.filter { $0.value.link != link }

@@ -214,7 +214,7 @@ extension Replicator {
         let news = dissemination.takeNews(nowMs: output.nowMs)
         guard !news.isEmpty else { return }
         if news.count > Replicator.offersMax {
-            for link in orderedLinks { output.send(link, .ping(try vitals(output.moment, replica))) }
+            for link in orderedLinks { output.send(link, .ping(try vitals(link, output.moment, replica))) }
             return
         }
         for link in overlay.orderedLinks {

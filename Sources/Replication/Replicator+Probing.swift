@@ -8,7 +8,7 @@ extension Replicator {
             links[link]?.probedUntilMs = output.nowMs &+ LinkState.probeMs
             links[link]?.pingSentMs = output.nowMs
             links[link]?.lastPingMs = output.nowMs
-            output.send(link, .ping(try vitals(output.moment, replica)))
+            output.send(link, .ping(try vitals(link, output.moment, replica)))
         }
     }
 }

@@ -116,7 +116,7 @@ extension Replicator {
             // Both sides hold what is common; the peer lacks what we have beyond that.
             links[link]?.compared = (lacks: max(0, ours - theirs), ahead: 0)
         }
-        output.send(link, .ping(try vitals(output.moment, replica)))
+        output.send(link, .ping(try vitals(link, output.moment, replica)))
         links[link]?.pingSentMs = nowMs
         links[link]?.lastPingMs = nowMs
     }
@@ -198,7 +198,7 @@ extension Replicator {
         offers = []
         offersDueMs = nil
         if due.count > Replicator.offersMax {
-            for link in orderedLinks { output.send(link, .ping(try vitals(output.moment, replica))) }
+            for link in orderedLinks { output.send(link, .ping(try vitals(link, output.moment, replica))) }
             return
         }
         for link in orderedLinks {

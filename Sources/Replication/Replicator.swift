@@ -328,10 +328,13 @@ public struct Replicator: Sendable {
         clock.update(own: own, peers: peers, nowMs: moment.elapsedMs)
     }
 
-    func vitals(_ moment: Moment, _ replica: any ReplicaReader) throws -> Vitals {
-        Vitals(
+    /// What a peer is told of this node. While much waits to be pushed to him there is nothing to compare yet: the root is
+    /// that of nothing.
+    mutating func vitals(_ link: LinkID, _ moment: Moment, _ replica: any ReplicaReader) throws -> Vitals {
+        let isEarly = links[link]?.backlog.waitsBehind != nil && isPatient(link, nowMs: moment.monotonicMs)
+        return Vitals(
             clockMs: moment.wallMs, isSynchronised: moment.isSynchronised, highWater: highWater,
-            root: DigestPrefix(try replica.digest(of: .root)))
+            root: isEarly ? DigestPrefix(count: 0, sum: 0) : DigestPrefix(try replica.digest(of: .root)))
     }
 
     /// Collects the effects of one step.

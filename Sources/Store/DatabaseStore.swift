@@ -28,6 +28,8 @@ public final class DatabaseStore: NodeStore {
     var containers = NameCache<PathKey>(countMax: DatabaseStore.cachedNamesMax)
     var digests: [TimeBucket: BucketDigest] = [:]
     var recent = RecentEntries()
+    /// Something was written that may stand in the log alone.
+    private var isLogged = false
     var trees = BundleTrees()
     /// Paths at which nothing is live. Whoever reads or writes a message asks for all paths above it, and there hardly
     /// ever is an entry.
@@ -92,16 +94,29 @@ public final class DatabaseStore: NodeStore {
         database.close()
     }
 
+    /// Whether what arrives in bulk is read once more at once, by those who follow it: then more of it is remembered.
+    public var hasReaders = false {
+        didSet { if !hasReaders { recent.isBulk = false } }
+    }
+
     /// Takes more memory for a while, so that many entries are stored faster; false gives it back, and forgets what was
     /// remembered for those who ask for many.
     public func expectMuch(_ isBulk: Bool) throws {
         if !isBulk { trees.removeAll() }
-        recent.isBulk = isBulk
+        recent.isBulk = isBulk && hasReaders
         try database.expectMuch(isBulk)
+    }
+
+    /// To be called when nothing else is to be done: writes the log back if something was written since.
+    public func rest() throws {
+        guard isLogged, scans == 0 else { return }
+        try database.writeBack()
+        isLogged = false
     }
 
     func transaction<Result>(_ body: () throws -> Result) throws -> Result {
         precondition(scans == 0, "a store was written to while it was scanned")
+        isLogged = true
         let before = (lastChange, indexedChange)
         do {
             return try database.transaction(body)

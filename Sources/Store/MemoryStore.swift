@@ -158,6 +158,7 @@ public final class MemoryStore: NodeStore {
     public var heldCount: Int { timed.reduce(0) { $0 + ($1.isHeld ? 1 : 0) } }
     var hasHeld: Bool { timed.contains(where: \.isHeld) }
     public var nextHeldDue: HLC? { timed.first(where: \.isHeld)?.entry.hlc }
+    public func rest() {}
     public var databaseBytes: Int { 0 }
 
     public var heldAuthors: [HeldAuthor] {

@@ -15,6 +15,8 @@ public protocol NodeStore: AnyObject, EntryStore {
     var nextHeldDue: HLC? { get throws }
     /// Who wrote the held entries, most entries first, at most ``HeldAuthor/countMax``.
     var heldAuthors: [HeldAuthor] { get throws }
+    /// To be called when nothing else is to be done: what would hold somebody up later is done now.
+    func rest() throws
     /// Bytes of the database on disk, with its log; 0 in memory.
     var databaseBytes: Int { get throws }
     /// What all entries take.

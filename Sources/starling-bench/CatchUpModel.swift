@@ -29,12 +29,15 @@ final class CatchUpModel {
         var lineFreeUs: Int64 = 0
         var sentBytes: Int64 = 0
         var bundleBytes: Int64 = 0
+        var comparingBytes: Int64 = 0
     }
 
     struct Outcome {
         var bytes: Int64 = 0
         /// Bytes of the messages with entries.
         var payload: Int64 = 0
+        /// Bytes of the messages that compare what there is; the rest of them is about the network.
+        var comparing: Int64 = 0
         /// Round trips in which the link from the one who has the entries was idle.
         var roundTrips = 0.0
         var overhead: Int64 { bytes - payload }
@@ -95,7 +98,10 @@ final class CatchUpModel {
         let bytes = sides[0].sentBytes + sides[1].sentBytes
         let payload = sides[0].bundleBytes + sides[1].bundleBytes
         let idleUs = nowUs - sides[1].sentBytes * 1000 / Self.bytesPerMs
-        return Outcome(bytes: bytes, payload: payload, roundTrips: Double(idleUs) / Double(Self.roundTripUs))
+        let comparing = sides[0].comparingBytes + sides[1].comparingBytes
+        return Outcome(
+            bytes: bytes, payload: payload, comparing: comparing,
+            roundTrips: Double(idleUs) / Double(Self.roundTripUs))
     }
 
     private var isEqual: Bool {
@@ -132,7 +138,11 @@ final class CatchUpModel {
         let bytes = message.encoded
         let size = Int64(bytes.count + (bytes.count / Self.frameMax + 1) * Self.frameBytes)
         sides[side].sentBytes += size
-        if case .bundles = message { sides[side].bundleBytes += size }
+        switch message {
+        case .bundles: sides[side].bundleBytes += size
+        case .hello, .ping, .pong, .compare, .differ, .sift, .sifted, .want, .gone: sides[side].comparingBytes += size
+        default: break
+        }
         sides[side].lineFreeUs = max(nowUs, sides[side].lineFreeUs) + size * 1000 / Self.bytesPerMs
         schedule(.deliver(bytes), 1 - side, sides[side].lineFreeUs + Self.roundTripUs / 2)
     }

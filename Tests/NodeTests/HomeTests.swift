@@ -1,7 +1,8 @@
 import ControlAPI
 import Foundation
 import Glibc
-import Node
+@testable import Node
+import Store
 import Testing
 import Tree
 
@@ -202,6 +203,8 @@ extension NodeTests {
             for number in 0..<12 { try client.set("free/\(number)", .string(text)) }
             try client.send(message: "precious")
             try client.waitUntilEqual(peers: 1)
+            // Otherwise all of it is in the log still.
+            try await node.node.writeBack()
             let handle = try FileHandle(forUpdating: URL(fileURLWithPath: node.home.file("workspace.db")))
             let size = try handle.seekToEnd()
             try handle.seek(toOffset: 4096)
@@ -223,4 +226,8 @@ extension NodeTests {
             #expect(marked?.map { $0["uid"]?.string } == [UID.text(peer.uid)])
         }
     }
+}
+
+extension Node {
+    fileprivate func writeBack() throws { try store.rest() }
 }

@@ -68,6 +68,9 @@ final class MachineMesh {
         try feed(node, .localCommit([bundle]))
     }
 
+    /// What an author may push to a node: entries at once, and a second after it.
+    func limitPushes(to node: Int, burst: Int64, rate: Int64) { machines[node].setPushLimits(burst: burst, rate: rate) }
+
     func verify(_ other: Int) throws {
         for (link, node) in up where node == other { try feed(0, .verify(link)) }
     }

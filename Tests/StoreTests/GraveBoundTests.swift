@@ -138,7 +138,7 @@ private let dayMs: UInt64 = 24 * hourMs
             #expect(graves.count > 55 && graves.count < 65)
             #expect(graves.first?.hlc == HLC(ms: 188), "the last are kept")
             #expect(abs(graves.count { $0.author == bob } - graves.count { $0.author == eve }) <= 2)
-            #expect(try store.databaseBytes < 80 << 20)
+            #expect(try store.databaseBytes < 96 << 20)
         }
     }
 
