@@ -207,6 +207,10 @@ extension Node {
             link.isSpare = true
             return closeLink(link.id, reason: "\(name(of: peer)) is blocked")
         }
+        guard admits(peer, link) else {
+            try link.send(.notice(Node.forgerWords))
+            return closeLink(link.id, reason: Node.forgerWords)
+        }
         guard claims.isCompatible(with: LinkPayload(instance: instance, port: port)) else {
             noteOtherVersion(link, peer, claims)
             try link.send(.notice(DialFailure.noCommonVersion))

@@ -37,10 +37,12 @@ extension Node {
         case .send(let id, let message): send(message, to: id)
         case .commit(let id, let bundles):
             if let judged {
-                judgedTogether.append((id, judged))
+                judgedTogether.append((id, judged.keeping(bundles)))
             } else {
                 let outcome = Admission.judge(bundles, workspace: workspace.id, known: knownSignatures)
+                let source = source(of: id)
                 events.append(store(outcome, from: id))
+                noteForged(outcome.vainSignatures, from: source)
             }
         case .adopt(let id, let seal):
             if let event = adopt(seal, from: id) { events.append(event) }

@@ -4,10 +4,10 @@ internal import Wire
 
 /// What of the entries that a peer pushes unasked is taken at once.
 ///
-/// Each author has a quota on each link: signatures are not looked at yet, so a peer could use up the quota of somebody
-/// else, but only as far as he passes his entries on. What is beyond it is left, and a comparison finds it again when
-/// nothing more urgent is under way: it is delayed, never lost. What was asked for has no quota. Its pace is the
-/// puller's own, and a long catch-up is no flood.
+/// Each author has a quota for each peer: signatures are not looked at yet, so a peer could use up the quota of
+/// somebody else, but only as far as he passes his entries on. What is beyond it is left, and a comparison finds it
+/// again when nothing more urgent is under way: it is delayed, never lost. What was asked for has no quota. Its pace is
+/// the puller's own, and a long catch-up is no flood.
 struct PushQuota: Sendable {
     /// Bundles of all authors beyond so many share one quota.
     static let authorsMax = 256
@@ -67,12 +67,14 @@ extension Replicator {
     /// The bundles of a message that are taken now: those that were asked for, and of others what is within their
     /// authors' quotas.
     mutating func taken(_ bundles: [Bundle], _ link: LinkID, _ nowMs: UInt64) -> [Bundle] {
-        guard var quota = links[link]?.quota, let reconciler = links[link]?.reconciler else { return bundles }
-        let taken = bundles.filter { bundle in
-            bundle.leaves.contains { reconciler.isAsked($0.entry.reference) }
-                || quota.takes(bundle, pushLimits, nowMs: nowMs)
+        guard let peer = links[link]?.peer, let reconciler = links[link]?.reconciler else { return bundles }
+        let limits = pushLimits
+        let taken = accounts.with(peer, nowMs: nowMs) { account in
+            bundles.filter { bundle in
+                bundle.leaves.contains { reconciler.isAsked($0.entry.reference) }
+                    || account.pushes.takes(bundle, limits, nowMs: nowMs)
+            }
         }
-        links[link]?.quota = quota
         if let first = taken.first?.leaves.first, !reconciler.isAsked(first.entry.reference) {
             links[link]?.talkMs = nowMs
         }
@@ -88,6 +90,6 @@ extension Replicator {
         pushLimits = PushQuota.Limits(burst: burst, rate: rate)
     }
 
-    /// Entries that were pushed beyond their authors' quotas on the links that are up.
-    public var delayedCount: Int { links.values.reduce(0) { $0 + $1.quota.leftCount } }
+    /// Entries that were pushed beyond their authors' quotas by those who are linked or were so lately.
+    public var delayedCount: Int { accounts.leftCount }
 }

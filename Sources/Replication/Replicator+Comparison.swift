@@ -18,7 +18,7 @@ extension Replicator {
 
     func compareIsDue(_ state: LinkState, _ replica: any ReplicaReader, _ nowMs: UInt64) throws -> Bool {
         guard let theirs = state.vitals?.received.root, !state.reconciler.isActive,
-            state.refusals < Replicator.refusalsMax, nowMs >= state.compareAtMs
+            accounts.trusts(state.peer), nowMs >= state.compareAtMs
         else { return false }
         let ours = DigestPrefix(try replica.digest(of: .root))
         guard ours != theirs, theirs.count > 0 else { return false }

@@ -9,9 +9,9 @@ extension Replicator {
         for record in records where record.author != key.publicKey || record.instance != instance {
             // Known ones are not verified again: a relay costs a look-up, not a signature.
             guard soft.isNews(record, nowMs: output.nowMs, workspaceMs: workspaceMs) else { continue }
-            guard links[link]?.softQuota.takes(nowMs: output.nowMs) ?? true else { break }
+            guard takesSoft(link, output.nowMs) else { break }
             guard record.verifies(workspace: workspace, check: verify) else {
-                links[link]?.refusals += 1
+                noteRefusals(1, link, output.nowMs)
                 continue
             }
             guard soft.admit(author: record.author, nowMs: output.nowMs) else { continue }

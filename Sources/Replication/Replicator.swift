@@ -123,7 +123,7 @@ public struct Replicator: Sendable {
     /// Up to so many nodes everybody links to everybody: some messages a second at each link are no burden yet, and a
     /// message needs one hop.
     public static let everybodyMax = 32
-    /// A peer whose entry was refused this often is not asked for entries any more until it connects anew.
+    /// A peer whose entry was refused this often is not asked for entries any more; see ``PeerAccount``.
     static let refusalsMax = 1000
     /// Ids that arrived dead or whose author may not write there are remembered, so that they are not wanted again.
     static let rememberedMax = 65_536
@@ -163,8 +163,9 @@ public struct Replicator: Sendable {
     var addresses: [PeerAddress] = []
     /// Bundles that were announced lately and that this node has, the newest last.
     var seals: [BundleSeal] = []
-    /// Of announcements in vain, on all links.
-    var vainSeals = SealQuota(SealQuota.vainOfAll, nowMs: 0)
+    /// Of announcements in vain, of all peers.
+    var vainSeals = Allowance(SealQuota.vainOfAll, nowMs: 0)
+    var accounts = PeerAccounts()
     var overlay: Overlay
     var dissemination = Dissemination()
     var overlaySeen = OverlayView()
@@ -248,7 +249,7 @@ public struct Replicator: Sendable {
         case .probe(let links): try probe(links, replica, &output)
         case .compareNow:
             for link in orderedLinks {
-                guard links[link].map({ $0.refusals < Replicator.refusalsMax }) ?? false else { continue }
+                guard trusts(link) else { continue }
                 try startComparison(link, replica, &output)
             }
         case .verify(let link): startKeyed(link, &output)

@@ -20,7 +20,7 @@ extension Replicator {
 /// How many records of soft state of one peer are verified: each costs a tenth of a millisecond, in which nothing else
 /// happens.
 ///
-/// What is beyond it is left: who is there says so again every few seconds. It counts for each link, not for each
+/// What is beyond it is left: who is there says so again every few seconds. It counts for each peer, not for each
 /// author, for whose a record really is only verifying tells.
 struct SoftQuota: Sendable {
     /// Records that may come at once, as from a neighbour in a large network to a newcomer.
