@@ -50,7 +50,8 @@ extension Node {
         let fromThere = inbound.filter { $0.socket.peerAddress?.ipBytes == socket.peerAddress?.ipBytes }
         let halfOpen = inbound.filter { !$0.isEstablished }
         guard links.count < Node.linksMax, fromThere.count < Node.linksPerAddressMax,
-            fromThere.count(where: { !$0.isEstablished }) < Node.halfOpenPerAddressMax
+            fromThere.count(where: { !$0.isEstablished }) < Node.halfOpenPerAddressMax,
+            knocks.admits(socket.peerAddress?.ipBytes ?? [], nowMs: EventLoop.monotonicMs())
         else {
             logOutside(.info, "connection from \(socket.peerAddress.map { "\($0)" } ?? "?") refused: too many")
             return socket.close()

@@ -58,6 +58,7 @@ public actor Node {
     var linkMemory = LinkMemory()
     var otherVersions = OtherVersions()
     var distrust = Distrust()
+    var knocks = Knocks()
     var nextLink = 0
     var dialer = Dialer()
     var dialTimer: (timer: LoopTimer, atMs: UInt64)?

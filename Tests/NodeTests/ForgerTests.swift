@@ -134,6 +134,25 @@ extension NodeTests {
             #expect(try wants(try HostilePeer.greeted(node)) == wanted.count)
         }
 
+        /// A handshake costs more than a byte of a stranger: nobody makes the node do nothing else.
+        @Test func whoConnectsWithoutEndIsTurnedAway() async throws {
+            let node = try await TestNode("anna")
+            await node.node.limitKnocks(burst: 5, rate: 0)
+            let key = SigningKey()
+            for _ in 0..<5 { try HostilePeer.greeted(node, key: key, from: 7).close() }
+            #expect(throws: TestFailure.self) { try HostilePeer.greeted(node, key: key, from: 7) }
+            _ = try HostilePeer.greeted(node, key: key, from: 8)
+
+            var knocks = Knocks()
+            let address: [UInt8] = [10, 0, 0, 1]
+            let atOnce = (0..<1000).count { _ in knocks.admits(address, nowMs: 5) }
+            let later = (0..<1000).count { _ in knocks.admits(address, nowMs: 1005) }
+            #expect(atOnce == Int(knocks.burst) && later == Int(knocks.rate))
+            let others = (0..<1000).count { knocks.admits([1, UInt8($0 % 256), UInt8($0 / 256)], nowMs: 1005) }
+            let still = knocks.admits(address, nowMs: 1005)
+            #expect(others == 1000 && knocks.count == Knocks.addressesMax && !still)
+        }
+
         @Test func whatIsHeldAgainstThemIsBounded() {
             var distrust = Distrust()
             for number in 0..<1000 {
@@ -161,6 +180,8 @@ extension NodeTests {
 
 extension Node {
     fileprivate func limitPushes(burst: UInt64, rate: UInt64) { replicator.setPushLimits(burst: burst, rate: rate) }
+
+    fileprivate func limitKnocks(burst: UInt64, rate: UInt64) { (knocks.burst, knocks.rate) = (burst, rate) }
 
     fileprivate func limitForgeries(node: Distrust.Limits, address: Distrust.Limits) {
         (distrust.ofNode, distrust.ofAddress) = (node, address)
