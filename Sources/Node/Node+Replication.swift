@@ -48,6 +48,7 @@ extension Node {
             if let event = adopt(seal, from: id) { events.append(event) }
         case .softChanged(let places): softChanged(places)
         case .close(let id, let reason): closeLink(id, reason: reason)
+        case .forged(let id, let count): noteForged(count, from: source(of: id))
         case .awaitDrain(let id): awaitDrain(id)
         case .verified(let id, let outcome): verified(id, outcome)
         case .learned(let addresses): learn(addresses)

@@ -13,14 +13,22 @@ struct PeerAccount: Sendable {
     /// Those that came from it without a valid signature. They are not wanted from it again, but from others: who
     /// spoils a copy must not be able to keep the entry from arriving.
     var refused = RememberedReferences(capacity: Replicator.refusalsMax)
+    /// When the peer was first heard of.
+    let bornMs: UInt64
     fileprivate var linkCount = 0
     /// When its last link ended.
     fileprivate var endedMs: UInt64
 
     init(nowMs: UInt64) {
         seals = Allowance(SealQuota.ofPeer, nowMs: nowMs)
+        bornMs = nowMs
         endedMs = nowMs
     }
+
+    /// A peer is new for so long.
+    private static let newMs: UInt64 = 60_000
+
+    func isNew(nowMs: UInt64) -> Bool { nowMs &- min(bornMs, nowMs) < PeerAccount.newMs }
 
     /// What a peer that comes again was refused is forgotten at this pace, an entry each: nobody is distrusted for ever
     /// because of a disk that has been replaced.
@@ -108,7 +116,11 @@ extension Replicator {
     /// Takes one record of soft state from the peer's quota; false if there is none left.
     mutating func takesSoft(_ link: LinkID, _ nowMs: UInt64) -> Bool {
         guard let peer = links[link]?.peer else { return true }
-        return accounts.with(peer, nowMs: nowMs) { $0.soft.takes(nowMs: nowMs) }
+        let isNew = accounts[peer]?.isNew(nowMs: nowMs) ?? true
+        guard !isNew || newcomersSoft.hasRoom(nowMs: nowMs) else { return false }
+        guard accounts.with(peer, nowMs: nowMs, { $0.soft.takes(nowMs: nowMs) }) else { return false }
+        if isNew { newcomersSoft.spend(1) }
+        return true
     }
 
     /// Of what somebody has sent before his link ended, the bundles within their authors' quotas: whoever hangs up

@@ -90,6 +90,8 @@ public struct Replicator: Sendable {
         /// Soft state of an author changed at these places.
         case softChanged([SoftState.Place])
         case close(LinkID, String)
+        /// A peer has sent so many records of soft state with signatures that are none.
+        case forged(LinkID, Int)
         /// Feed ``Event/drained(_:)`` when everything sent to the link has left its queue, which may be now.
         case awaitDrain(LinkID)
         /// What a comparison by keyed sums has found; what it found missing is being pulled.
@@ -166,6 +168,8 @@ public struct Replicator: Sendable {
     /// Of announcements in vain, of all peers.
     var vainSeals = Allowance(SealQuota.vainOfAll, nowMs: 0)
     var accounts = PeerAccounts()
+    /// Of soft state of peers that are new here.
+    var newcomersSoft = Allowance(SoftQuota.ofNewcomers, nowMs: 0)
     var overlay: Overlay
     var dissemination = Dissemination()
     var overlaySeen = OverlayView()

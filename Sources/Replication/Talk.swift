@@ -27,6 +27,9 @@ struct SoftQuota: Sendable {
     static let burst: UInt64 = 2048
     /// Records a second after it: the presence of thousands, and the typing of all who can be read at a time.
     static let rate: UInt64 = 500
+    /// Of all peers together that were not known a minute ago: otherwise whoever takes another identity for each link
+    /// would have a burst with each. To who has just started everybody is new, so this is enough for some thousands.
+    static let ofNewcomers: Allowance.Limits = (burst: 8192, rate: 2000)
 
     /// In thousandths.
     private var left = SoftQuota.burst * 1000

@@ -79,6 +79,26 @@ extension NodeTests {
             #expect(try entries(client) == entries(try bert.client()))
         }
 
+        /// What is never stored is verified all the same.
+        @Test func forgedPresenceCountsToo() async throws {
+            let node = try await TestNode("anna")
+            await node.node.limitForgeries(node: .init(burst: 100, rate: 0), address: .init(burst: 1000, rate: 0))
+            let key = SigningKey()
+            let signature = try #require(Signature([UInt8](repeating: 1, count: 64)))
+            let path = try Path(parsing: "presence/\(UID.text(key.publicKey))")
+            let records = (0..<50).map {
+                SoftRecord(
+                    author: key.publicKey, instance: 1, path: path, hlc: HLC(ms: HostilePeer.nowMs + UInt64($0)),
+                    ttlMs: 6000, value: .bool(true), signature: signature)
+            }
+            let peer = try HostilePeer.greeted(node, key: key)
+            try peer.send(.soft(records))
+            try peer.synchronise()
+            try peer.send(.soft(records))
+            try peer.waitForClose()
+            #expect(throws: TestFailure.self) { try HostilePeer.greeted(node, key: key) }
+        }
+
         /// Whoever has a name here is not kept out by somebody else at the same address, and nobody for ever.
         @Test func aForgerIsLetInAgainAndHisNeighbourAlways() async throws {
             let node = try await TestNode("anna")
