@@ -11,8 +11,6 @@ extension Node {
     private static let lookMs: UInt64 = 250
     /// How long a gateway whose hardware address does not turn out makes a node wait.
     private static let unsureMsMax: UInt64 = 5_000
-    /// A network on which there are no addresses for so long gives none.
-    private static let namelessMsMin: UInt64 = 60_000
 
     func recallNetworks() {
         if let bytes = try? store.setting(Node.networksSetting) {
@@ -45,9 +43,10 @@ extension Node {
         networks.current = options.places()
         networks.steady.formIntersection(networks.current.map(\.interface))
         let isNameless = !networks.current.isEmpty && networks.current.allSatisfy(\.isNameless)
+        let namelessForMs = networks.namelessMs.map { now &- $0 } ?? 0
         networks.namelessMs = isNameless ? networks.namelessMs ?? now : nil
         var verdict = networks.own.verdict(on: networks.current)
-        if isAsSteady(verdict) { return followSteady(verdict) }
+        if isAsSteady(verdict, namelessForMs: namelessForMs) { return followSteady(verdict) }
         if verdict == .unsure || verdict == .nameless {
             let sinceMs = networks.unsureMs ?? now
             networks.unsureMs = sinceMs
@@ -77,11 +76,14 @@ extension Node {
 
     /// Whether an interface has been on one network since this was a network of the workspace, and either has lost its
     /// addresses or has got them only now.
-    private func isAsSteady(_ verdict: OwnNetworks.Verdict) -> Bool {
+    ///
+    /// - Parameter namelessForMs: how long it had been on networks without a name alone: every network is such for some
+    ///   seconds, so a short time says nothing of the one that it turns out to be.
+    private func isAsSteady(_ verdict: OwnNetworks.Verdict, namelessForMs: UInt64) -> Bool {
         let here = networks.current.filter { networks.steady.contains($0.interface) }
         switch verdict {
         case .nameless: return !here.isEmpty
-        case .another:
+        case .another where namelessForMs >= options.namelessMs:
             return here.contains { place in
                 networks.sure.contains { $0.interface == place.interface && $0.isNameless }
             }
@@ -111,7 +113,7 @@ extension Node {
         } else if hasContent || !connectedNodes.isEmpty {
             // That addresses have not come yet is no name of a network.
             let sinceMs = networks.namelessMs ?? 0
-            guard networks.namelessMs == nil || EventLoop.monotonicMs() &- sinceMs >= Node.namelessMsMin else { return }
+            guard networks.namelessMs == nil || EventLoop.monotonicMs() &- sinceMs >= options.namelessMs else { return }
             networks.own.add(networks.current)
         }
         guard networks.own != before else { return }

@@ -168,7 +168,36 @@ extension NodeTests {
             // A person can say that such networks are good, all of them, for none can be told from another.
             #expect(try client.call("workspace.here")["paused"] == false)
             #expect(try client.call("workspace.show")["networks"]?[1] == "a network that gives no addresses")
-            #expect(try !isPaused(at: NetworkPlaceTests.nameless("eth7 9")) && isPaused(at: cafe))
+            #expect(try !isPaused(at: NetworkPlaceTests.nameless("eth7 9")))
+            // Yet a network that turns out to be another one after some seconds without a name is another one.
+            let other = NetworkPlace(
+                gateway: "52:54:00:00:00:03", isWayOut: true, prefixes: ["10.3.0.0/16"], interface: "eth7 9")
+            #expect(try isPaused(at: other))
+        }
+
+        /// Two machines on a cable: what was written there stays there, until the same cable gives addresses.
+        @Test func whatLivesOnANetworkWithoutANameStaysThere() async throws {
+            let machine = Whereabouts([NetworkPlaceTests.nameless("eth0 1")])
+            let anna = try await TestNode("anna") { options in
+                options.places = { machine.now }
+                options.namelessMs = 0
+            }
+            let client = try anna.client()
+            try client.send(message: "on the cable")
+            func networks(at places: NetworkPlace...) throws -> (isPaused: Bool, own: Int) {
+                machine.move(to: places)
+                try client.call("node.rescan")
+                let row = try client.call("workspace.show")
+                return (row["paused"] == true, row["networks"]?.array?.count ?? 0)
+            }
+            #expect(try networks(at: NetworkPlaceTests.nameless("eth0 1")) == (false, 1))
+            var office = NetworkPlaceTests.office
+            office.interface = "eth0 1"
+            #expect(try networks(at: office) == (false, 2))
+            var cafe = NetworkPlaceTests.cafe
+            cafe.interface = "wlan0 1"
+            #expect(try networks(at: cafe) == (true, 2))
+            #expect(try networks(at: NetworkPlaceTests.office) == (false, 2))
         }
 
         // MARK: Telling networks apart
