@@ -90,8 +90,6 @@ struct LinkSource {
 }
 
 extension Node {
-    static let forgerWords = "it has sent too many entries without a valid signature"
-
     func source(of id: LinkID) -> LinkSource? {
         guard let link = links[id], let peer = link.peer else { return nil }
         return LinkSource(node: peer, address: link.socket.peerAddress?.ipBytes ?? [])
@@ -106,8 +104,8 @@ extension Node {
             return
         }
         for id in links.keys.sorted() where links[id]?.peer == source.node && links[id]?.isUp == true {
-            try? links[id]?.send(.notice(Node.forgerWords))
-            closeLink(id, reason: Node.forgerWords)
+            try? links[id]?.send(.notice(DialFailure.forger))
+            closeLink(id, reason: DialFailure.forger)
         }
     }
 
@@ -120,5 +118,13 @@ extension Node {
             return true
         }
         return (try? storedName(peer)) ?? nil != nil
+    }
+
+    /// Keeps why somebody has ended a link, for `status` and doctor.
+    func noteRefusal(_ link: PeerLink) {
+        guard link.noticeText == DialFailure.forger, let peer = link.peer else { return }
+        for (address, candidate) in dialer.candidates where candidate.node == peer {
+            dialer.candidates[address]?.lastFailure = DialFailure.takenForForger
+        }
     }
 }

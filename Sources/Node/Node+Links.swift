@@ -209,8 +209,8 @@ extension Node {
             return closeLink(link.id, reason: "\(name(of: peer)) is blocked")
         }
         guard admits(peer, link) else {
-            try link.send(.notice(Node.forgerWords))
-            return closeLink(link.id, reason: Node.forgerWords)
+            try link.send(.notice(DialFailure.forger))
+            return closeLink(link.id, reason: DialFailure.forger)
         }
         guard claims.isCompatible(with: LinkPayload(instance: instance, port: port)) else {
             noteOtherVersion(link, peer, claims)
@@ -296,6 +296,7 @@ extension Node {
                 dialFailed(dialled, reason)
             } else if !connectedNodes.contains(peer) {
                 dialer.disconnected(peer, lastedMs: now &- upMs, nowMs: now)
+                noteRefusal(link)
             } else if let dialled = link.dialled {
                 dialer.spare(dialled, nowMs: now)
             }

@@ -233,6 +233,9 @@ struct DiagnosisTests {
         Fault("accepted", .warning, "another version") { evidence in
             evidence.diagnosis?.peers.append(peer("10.99.0.3:47474", .mdns, .version, state: .refused))
         },
+        Fault("accepted", .warning, "entries were spoilt on the way") { evidence in
+            evidence.diagnosis?.peers.append(peer("10.99.0.3:47474", .mdns, .forged, state: .refused))
+        },
         Fault("accepted", .warning, "another version has dialled, and cannot be dialled") { evidence in
             var row = peer("10.99.0.3:47474", .inbound, .version, state: .refused)
             row.isNewer = true

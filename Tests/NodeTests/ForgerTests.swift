@@ -65,7 +65,7 @@ extension NodeTests {
             let key = SigningKey()
             let peer = try HostilePeer.greeted(node, key: key, from: 7)
             for round in 0..<6 { try? peer.send(.bundles(try forged(count, round, by: key))) }
-            try peer.next("the reason") { if case .notice(Node.forgerWords) = $0 { true } else { false } }
+            try peer.next("the reason") { if case .notice(DialFailure.forger) = $0 { true } else { false } }
             try peer.waitForClose()
             // From wherever he comes; and from there nobody who has no name here.
             for host in [7, 8] as [UInt8] {
