@@ -24,6 +24,9 @@ public final class StreamSocket: @unchecked Sendable {
     /// How long ``closeAfterFlush(timeoutMs:)`` waits for the other side by default.
     public static let flushTimeoutMs: UInt64 = 5_000
 
+    /// Time between two calls of ``onMove``.
+    public static let moveNoticeMs: UInt64 = 1_000
+
     public let loop: EventLoop
     /// The other end of a TCP connection; nil for a Unix stream.
     public let peerAddress: SocketAddress?
@@ -45,6 +48,11 @@ public final class StreamSocket: @unchecked Sendable {
     /// Everything queued has been handed to the kernel, after something had to wait.
     public var onDrained: (@Sendable () -> Void)? {
         didSet { if isCloseReported { onDrained = nil } }
+    }
+    /// The kernel has taken more of what had to wait, so the other side reads; called at most every
+    /// ``moveNoticeMs``.
+    public var onMove: (@Sendable () -> Void)? {
+        didSet { if isCloseReported { onMove = nil } }
     }
     /// The socket is closed. Called exactly once, whoever closed it, and last of all callbacks; when set after the
     /// fact, soon after.
@@ -72,6 +80,7 @@ public final class StreamSocket: @unchecked Sendable {
     private var closingAs: CloseReason?
     private var hasSentEnd = false
     private var flushTimer: LoopTimer?
+    private var movedMs: UInt64 = 0
     private var closeReason: CloseReason?
     private var isCloseReported = false
 
@@ -184,10 +193,18 @@ public final class StreamSocket: @unchecked Sendable {
         guard watch != nil else { return }
         if closingAs != nil {
             if queue.isEmpty { sendEnd() }
-        } else if wasWaiting, queue.isEmpty, brokenBy == nil {
-            onDrained?()
+        } else if wasWaiting, brokenBy == nil {
+            if budget < Self.readTurnMax { moved() }
+            if queue.isEmpty { onDrained?() }
         }
         updateInterest()
+    }
+
+    private func moved() {
+        let nowMs = EventLoop.monotonicMs()
+        guard nowMs >= movedMs &+ Self.moveNoticeMs else { return }
+        movedMs = nowMs
+        onMove?()
     }
 
     // MARK: Receiving
@@ -297,6 +314,7 @@ public final class StreamSocket: @unchecked Sendable {
         onReceive = nil
         onEnd = nil
         onDrained = nil
+        onMove = nil
         onClose = nil
     }
 

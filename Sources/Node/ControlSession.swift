@@ -22,6 +22,8 @@ final class ControlSession {
     /// What is to be written when it ends.
     var disconnect = DisconnectWrites()
     private(set) var isClosing = false
+    /// Since when more waits for it than for one who reads along.
+    var behindSinceMs: UInt64?
     /// More of its requests are at hand: answers are sent together.
     var holdsAnswers = false
     /// Lines that go out together.

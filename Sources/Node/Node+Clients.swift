@@ -79,6 +79,11 @@ extension Node {
             guard EventLoop.monotonicNs() < endNs else {
                 session.socket.pauseReading()
                 let id = session.id
+                let lagMs = lagMs(besides: session)
+                guard lagMs == 0 else {
+                    loop.schedule(afterMs: lagMs) { self.assumeIsolated { $0.resume(id) } }
+                    return
+                }
                 return loop.execute { self.assumeIsolated { $0.resume(id) } }
             }
             do throws(LineError) {

@@ -78,7 +78,7 @@ extension Node {
             // The peer has gone meanwhile; what it said last counts all the same, within its quota.
             if let source {
                 outcome.admitted = replicator.takenLast(
-                    outcome.admitted, of: source.node, nowMs: EventLoop.monotonicMs())
+                    outcome.admitted, of: source.node, on: id, nowMs: EventLoop.monotonicMs())
             }
             judgedTogether.append((id, outcome))
         case .message(let message):

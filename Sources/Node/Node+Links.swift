@@ -85,6 +85,7 @@ extension Node {
             }
         }
         socket.onDrained = { self.assumeIsolated { $0.drained(id) } }
+        socket.onMove = { self.assumeIsolated { if $0.links[id]?.isUp == true { $0.step(.moves(id)) } } }
         return link
     }
 
@@ -135,16 +136,15 @@ extension Node {
         defer { if links[link.id] != nil { noteMemory(of: link) } }
         while links[link.id] != nil, let bytes = link.inbox.last {
             guard EventLoop.monotonicNs() < endNs else {
-                link.socket.pauseReading()
-                let id = link.id
-                loop.execute { self.assumeIsolated { $0.takeRest(id) } }
-                return
+                return takeLater(link, afterMs: 0)
             }
             guard !isIntakeFull(link.id) else {
                 link.socket.pauseReading()
                 link.isHeldUp = true
                 return
             }
+            let holdMs = holdMs(bytes, link)
+            guard holdMs == 0 else { return takeLater(link, afterMs: holdMs) }
             link.removeNext()
             if takesBeside(bytes, from: link.id) { continue }
             do throws(WireError) {
@@ -153,6 +153,16 @@ extension Node {
                 try? link.send(.notice("\(error)"))
                 throw LinkError(.malformed)
             }
+        }
+    }
+
+    private func takeLater(_ link: PeerLink, afterMs ms: UInt64) {
+        link.socket.pauseReading()
+        let id = link.id
+        if ms == 0 {
+            loop.execute { self.assumeIsolated { $0.takeRest(id) } }
+        } else {
+            loop.schedule(afterMs: ms) { self.assumeIsolated { $0.takeRest(id) } }
         }
     }
 

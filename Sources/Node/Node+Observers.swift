@@ -219,7 +219,15 @@ extension Node {
         case .messages(let channel):
             let events = try window.observation.apply(writes: writes, storedView)
             let touched = TouchedMessages(Array(writes.joined()), of: channel)
-            lines = events.compactMap { line($0, of: channel, touched) }
+            // What was there a moment ago has only left the window: with every message of a burst one does.
+            var present: Set<Key> = []
+            lines = events.compactMap { event in
+                if let key = event.key {
+                    if event.kind == .childRemoved, present.contains(key) { return nil }
+                    if event.kind != .childRemoved { present.insert(key) }
+                }
+                return line(event, of: channel, touched)
+            }
         }
         guard lines.allSatisfy(\.fits) else { throw ReadError.tooLarge }
         return lines

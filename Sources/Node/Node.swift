@@ -101,6 +101,8 @@ public actor Node {
     /// Bundles from peers that are verified beside the loop, and the bytes of all of them.
     var intakes: [LinkID: Intake] = [:]
     var intakeBytes = 0
+    /// How long bulk waits for a client that is behind, in milliseconds.
+    var lagPatienceMs = Node.lagPatienceMsDefault
     /// What has been verified and is stored next, in one transaction.
     var judgedTogether: [(link: LinkID, outcome: Admission.Outcome)] = []
     /// When entries arrived or were asked for in bulk; nil when the store's memory for it was given back. Whether it

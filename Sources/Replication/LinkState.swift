@@ -19,6 +19,8 @@ struct LinkState: Sendable {
     let peer: Bytes32
     let instance: UInt64
     var reconciler = Reconciler()
+    /// Of what is pushed to it.
+    var backlog = PushBacklog()
     /// When it pushed something last.
     var talkMs: UInt64?
     var connected: Set<Bytes32> = []

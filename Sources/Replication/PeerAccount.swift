@@ -60,7 +60,7 @@ struct PeerAccounts: Sendable {
     var count: Int { all.count }
 
     /// Entries that were pushed beyond their authors' quotas, of the peers that are remembered.
-    var leftCount: Int { all.values.reduce(0) { $0 + $1.pushes.leftCount } }
+    var delayedCount: Int { all.values.reduce(0) { $0 + $1.pushes.delayedCount } }
 
     subscript(peer: Bytes32) -> PeerAccount? { all[peer] }
 
@@ -126,11 +126,14 @@ extension Replicator {
     /// Of what somebody has sent before his link ended, the bundles within their authors' quotas: whoever hangs up
     /// before he is heard shall not have a quota more. What is left a comparison finds.
     ///
+    /// - `link`: the one that has ended.
     /// - `nowMs`: monotonic milliseconds.
-    public mutating func takenLast(_ bundles: [Bundle], of peer: Bytes32, nowMs: UInt64) -> [Bundle] {
-        let limits = pushLimits
+    public mutating func takenLast(
+        _ bundles: [Bundle], of peer: Bytes32, on link: LinkID, nowMs: UInt64
+    ) -> [Bundle] {
+        let (limits, isAlone) = (pushLimits, !othersTalk(besides: link, nowMs: nowMs))
         return accounts.with(peer, nowMs: nowMs) { account in
-            bundles.filter { account.pushes.takes($0, limits, nowMs: nowMs) }
+            bundles.filter { account.pushes.takes($0, from: peer, limits, isAlone: isAlone, nowMs: nowMs) }
         }
     }
 }

@@ -16,12 +16,12 @@ extension Replicator {
     /// node has the others come to have.
     static let drawMs: UInt64 = 30_000
 
-    func compareIsDue(_ state: LinkState, _ replica: any ReplicaReader, _ nowMs: UInt64) throws -> Bool {
-        guard let theirs = state.vitals?.received.root, !state.reconciler.isActive,
+    mutating func compareIsDue(_ link: LinkID, _ replica: any ReplicaReader, _ nowMs: UInt64) throws -> Bool {
+        guard let state = links[link], let theirs = state.vitals?.received.root, !state.reconciler.isActive,
             accounts.trusts(state.peer), nowMs >= state.compareAtMs
         else { return false }
         let ours = DigestPrefix(try replica.digest(of: .root))
-        guard ours != theirs, theirs.count > 0 else { return false }
+        guard ours != theirs, theirs.count > 0, !isPatient(link, nowMs: nowMs) else { return false }
         let pulls = links.values.count { $0.reconciler.isGaining(nowMs: nowMs) }
         guard pulls < Replicator.pullsMax else { return false }
         // Otherwise both would name all they have in what differs. The one with less has less to name; of what is not

@@ -88,6 +88,10 @@ extension Replicator {
         if !places.isEmpty { output.effects.append(.softChanged(places)) }
         republishSoft(&output)
         refreshClock(output.moment)
-        for link in orderedLinks { links[link]?.hasMissed = true }
+        for link in orderedLinks {
+            links[link]?.hasMissed = true
+            // What waits to be pushed is found by comparing: its place is no longer that of what comes next.
+            links[link]?.backlog.waitsBehind = nil
+        }
     }
 }

@@ -104,7 +104,7 @@ extension Replicator {
         _ link: LinkID, _ replica: any ReplicaReader, _ output: inout Output
     ) throws {
         guard let state = links[link] else { return }
-        if try compareIsDue(state, replica, output.nowMs) {
+        if try compareIsDue(link, replica, output.nowMs) {
             try startComparison(link, replica, &output)
         } else if !state.reconciler.isActive, let root = state.vitals?.received.root {
             if root == DigestPrefix(try replica.digest(of: .root)) {
@@ -112,7 +112,7 @@ extension Replicator {
                 links[link]?.compareDelayMs = LinkState.compareDelayMs
                 links[link]?.recheckMs = nil
             } else if root.count > 0 {
-                try askForTails(link, replica, &output)
+                if links[link]?.backlog.patientSinceMs == nil { try askForTails(link, replica, &output) }
                 links[link]?.recheckMs = max(
                     state.compareAtMs, state.askedMs &+ Replicator.turnMs, output.nowMs &+ Replicator.recheckDelayMs)
             }

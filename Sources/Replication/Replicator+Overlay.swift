@@ -169,25 +169,22 @@ extension Replicator {
             return
         }
         let onward = admitted.filter { $0.leaves.contains { pushed.contains($0.entry.reference) } }
-        let targets = eagerLinks.filter { $0 != link }
-        push(onward, to: targets, &output)
+        // Who does not take it as fast as it comes hears of it, and asks.
+        let targets = eagerLinks.filter { $0 != link && links[$0]?.backlog.isFull == false }
+        if !onward.isEmpty {
+            let groups = Replicator.packed(onward.flatMap(Replicator.transferable))
+            for target in targets { push(groups, to: target, &output) }
+        }
         for reference in fresh {
             let holders = pushed.contains(reference) ? Set(targets + [link]) : [link]
             dissemination.announce(.init(reference: reference, holders: holders), nowMs: output.nowMs)
         }
     }
 
-    private func push(_ bundles: [Bundle], to targets: [LinkID], _ output: inout Output) {
-        guard !targets.isEmpty else { return }
-        for group in Replicator.packed(bundles.flatMap(Replicator.transferable)) {
-            for link in targets { output.send(link, .bundles(group)) }
-        }
-    }
-
     /// What this node has written itself.
     mutating func pushOwn(_ bundles: [Bundle], _ output: inout Output) {
         let targets = eagerLinks
-        push(bundles, to: targets, &output)
+        pushOwn(bundles, to: targets, &output)
         for reference in bundles.flatMap({ $0.leaves.map(\.entry.reference) }) {
             dissemination.announce(.init(reference: reference, holders: Set(targets)), nowMs: output.nowMs)
         }

@@ -130,10 +130,7 @@ extension Replicator {
             for link in orderedLinks { links[link]?.hasMissed = true }
             return
         }
-        guard overlay.hasEverybody else { return pushOwn(bundles, &output) }
-        for group in Replicator.packed(bundles.flatMap(Replicator.transferable)) {
-            for link in orderedLinks { output.send(link, .bundles(group)) }
-        }
+        overlay.hasEverybody ? pushOwn(bundles, to: orderedLinks, &output) : pushOwn(bundles, &output)
     }
 
     /// A bundle as it is unless no message can carry it; then in parts that each prove what they carry.

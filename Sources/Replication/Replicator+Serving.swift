@@ -93,8 +93,7 @@ extension Replicator {
         // What is asked for is looked up youngest first, but arrives better in the order in which it was written.
         for group in Replicator.packed(turn.bundles.reversed()) { output.send(link, .bundles(group)) }
         for (through, reached) in turn.ends { output.send(link, .sifted(through: through, reached: reached)) }
-        links[link]?.isDraining = true
-        output.effects.append(.awaitDrain(link))
+        awaitDrain(link, &output)
     }
 
     /// What is sent before others have their turn.

@@ -43,6 +43,8 @@ public struct Replicator: Sendable {
         case received(LinkID, PeerMessage)
         /// What the shell has written to a link has left its queue.
         case drained(LinkID)
+        /// The peer's end takes what had to wait: it is there, though its answer may stand behind much else.
+        case moves(LinkID)
         /// Entries of this node were committed.
         case localCommit([Bundle])
         /// The outcome of an earlier ``Effect/commit(_:_:)``.
@@ -236,6 +238,10 @@ public struct Replicator: Sendable {
         case .drained(let link):
             links[link]?.isDraining = false
             try serve(link, replica, &output)
+            try pushWaiting(link, replica, &output)
+        case .moves(let link):
+            links[link]?.heardMs = output.nowMs
+            links[link]?.probedUntilMs = nil
         case .localCommit(let bundles):
             noticeStoring(output.nowMs)
             ownTalkMs = output.nowMs

@@ -11,7 +11,12 @@ extension Replicator {
     /// Whether this node, or another peer than this one, has written something a moment ago.
     public func othersTalk(besides link: LinkID, nowMs: UInt64) -> Bool {
         if let ownTalkMs, nowMs &- ownTalkMs < Replicator.talkMs { return true }
-        return links.contains { other, state in
+        return otherPeersTalk(besides: link, nowMs: nowMs)
+    }
+
+    /// Whether another peer than this one has written something a moment ago.
+    func otherPeersTalk(besides link: LinkID, nowMs: UInt64) -> Bool {
+        links.contains { other, state in
             other != link && state.talkMs.map { nowMs &- $0 < Replicator.talkMs } ?? false
         }
     }

@@ -36,17 +36,23 @@ extension DatabaseStore {
     }
 
     public func references(in range: ReferenceRange, newest limit: Int) throws -> [EntryReference] {
-        try each(statements.references, in: range, newest: limit) { row in
+        try each(statements.references, in: range, limit) { row in
+            EntryReference(hlc: try hlc(row.integer(0)), idPrefix: row.prefix64(1))
+        }
+    }
+
+    public func references(in range: ReferenceRange, oldest limit: Int) throws -> [EntryReference] {
+        try each(statements.oldestReferences, in: range, limit) { row in
             EntryReference(hlc: try hlc(row.integer(0)), idPrefix: row.prefix64(1))
         }
     }
 
     public func ids(in range: ReferenceRange, newest limit: Int) throws -> [(hlc: HLC, id: Bytes32)] {
-        try each(statements.ids, in: range, newest: limit) { row in (try hlc(row.integer(0)), try row.id(1)) }
+        try each(statements.ids, in: range, limit) { row in (try hlc(row.integer(0)), try row.id(1)) }
     }
 
     private func each<Item>(
-        _ statement: Statement, in range: ReferenceRange, newest limit: Int, _ read: (borrowing Row) throws -> Item
+        _ statement: Statement, in range: ReferenceRange, _ limit: Int, _ read: (borrowing Row) throws -> Item
     ) throws -> [Item] {
         guard limit > 0, !range.isEmpty else { return [] }
         return try statement.all(

@@ -45,6 +45,7 @@ extension DatabaseStore: Tables {
     }
 
     func remember(_ entry: Entry) { recent.insert(entry) }
+    var rememberedOfBundle: Int { recent.ofBundle }
 
     func insert(_ entry: Entry, path: PathKey, held: Bool, proof: Proof) throws -> Int {
         if !held { occupy(path) }

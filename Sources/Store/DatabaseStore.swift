@@ -96,6 +96,7 @@ public final class DatabaseStore: NodeStore {
     /// remembered for those who ask for many.
     public func expectMuch(_ isBulk: Bool) throws {
         if !isBulk { trees.removeAll() }
+        recent.isBulk = isBulk
         try database.expectMuch(isBulk)
     }
 

@@ -26,14 +26,22 @@ extension MemoryStore {
         newest(limit, in: range).map(\.entry.reference)
     }
 
+    public func references(in range: ReferenceRange, oldest limit: Int) -> [EntryReference] {
+        timed[indices(of: range)].prefix(max(0, limit)).map(\.entry.reference)
+    }
+
     public func ids(in range: ReferenceRange, newest limit: Int) -> [(hlc: HLC, id: Bytes32)] {
         newest(limit, in: range).map { ($0.entry.hlc, $0.entry.id) }
     }
 
     private func newest(_ limit: Int, in range: ReferenceRange) -> some Sequence<Item> {
+        timed[indices(of: range)].suffix(max(0, limit)).reversed()
+    }
+
+    private func indices(of range: ReferenceRange) -> Range<Int> {
         let first = timeIndex(range.after) + items(range.after).count
         let end = timeIndex(range.through) + items(range.through).count
-        return timed[first..<max(first, end)].suffix(max(0, limit)).reversed()
+        return first..<max(first, end)
     }
 
     public func contains(_ reference: EntryReference) -> Bool { !items(reference).isEmpty }

@@ -32,6 +32,7 @@ extension MemoryStore: Tables {
     func record(_ stamp: Stamp) -> Record? { index(of: stamp).map { record(timed[$0]) } }
 
     func remember(_ entry: Entry) {}
+    var rememberedOfBundle: Int { 0 }
 
     func insert(_ entry: Entry, path: PathKey, held: Bool, proof: Proof) -> Int {
         lastChange += 1

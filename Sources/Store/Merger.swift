@@ -85,7 +85,7 @@ struct Merger {
         for leaf in bundle.leaves {
             places.append(PathKey.withParent(leaf.entry.path, known: places.last?.parent))
         }
-        for leaf in bundle.leaves.suffix(RecentEntries.countMax / 2) { storage.remember(leaf.entry) }
+        for leaf in bundle.leaves.suffix(storage.rememberedOfBundle) { storage.remember(leaf.entry) }
         stretch = try Stretch(of: places, in: storage)
         defer { stretch = nil }
         for (leaf, place) in zip(bundle.leaves, places) {

@@ -7,7 +7,7 @@ struct Statements {
     let recordAtPath, recordsBelow, containsEntry, insertEntry, deleteEntry, heldEntries, makeLive: Statement
     let recordOfStamp, singles, moveToBundle: Statement
     let digest, setDigest, deleteDigest, digests, idsInRange: Statement
-    let references, ids, containsReference, storedEntry: Statement
+    let references, oldestReferences, ids, containsReference, storedEntry: Statement
     let authorID, authorKey, addAuthor: Statement
     let bundleID, addBundle, bundleHead, deleteBundle, bundleLeaves, bundleLeavesInRange, hasLeaves: Statement
     let proofs, setProof, deleteProof, deleteProofs: Statement
@@ -57,8 +57,10 @@ struct Statements {
         digests = statement(
             "SELECT bucket, count, sum FROM digest WHERE level = ? AND bucket BETWEEN ? AND ? ORDER BY bucket")
         idsInRange = statement("SELECT hlc, prefix, id FROM entry WHERE hlc BETWEEN ? AND ? ORDER BY hlc")
-        let isInRange = "(hlc, prefix) > (?, ?) AND (hlc, prefix) <= (?, ?) ORDER BY hlc DESC, prefix DESC"
+        let isWithin = "(hlc, prefix) > (?, ?) AND (hlc, prefix) <= (?, ?)"
+        let isInRange = "\(isWithin) ORDER BY hlc DESC, prefix DESC"
         references = statement("SELECT hlc, prefix FROM entry WHERE \(isInRange) LIMIT ?")
+        oldestReferences = statement("SELECT hlc, prefix FROM entry WHERE \(isWithin) ORDER BY hlc, prefix LIMIT ?")
         ids = statement("SELECT hlc, prefix, id FROM entry WHERE \(isInRange), id DESC LIMIT ?")
         containsReference = statement("SELECT 1 FROM entry WHERE hlc = ? AND prefix = ?")
         storedEntry = statement(

@@ -55,6 +55,8 @@ protocol Tables: AnyObject {
     func move(_ record: Record, toBundle id: Int64, leaf: Int) throws
     /// The entry is about to be written, and probably to be read.
     func remember(_ entry: Entry)
+    /// Entries of one bundle that are worth remembering.
+    var rememberedOfBundle: Int { get }
     /// A live message gets an arrival number: that of the one it replaces, or a new one. Returns the bytes that the
     /// value takes.
     func insert(_ entry: Entry, path: PathKey, held: Bool, proof: Proof) throws -> Int

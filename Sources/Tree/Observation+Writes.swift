@@ -15,6 +15,8 @@ extension Observation {
         let before = self
         var steps: [[TreeEvent]] = []
         var value: TreeEvent?
+        base = try view.base(at: path)
+        defer { base = nil }
         do {
             for step in self.steps(touching) {
                 let events = try apply(step, view)

@@ -50,6 +50,8 @@ public struct Observation: Sendable {
     private var toldSums = ToldSums()
     /// What is added to a number that was told, while a change is looked at.
     private var added: (counter: Path, numbers: [Value])?
+    /// What the path inherits, while several writes that have arrived together are looked at one by one.
+    var base: TreeView.Base?
     /// Whether the window is in the order of its keys. By priority it is where nobody has one: nearly always.
     private var isByKey: Bool { query.order == .key || (query.order == .priority && !hasPriorities) }
 
@@ -254,7 +256,8 @@ public struct Observation: Sendable {
         {
             return sum
         }
-        return try view.child(key, of: path, limit: childLimit)
+        guard let base else { return try view.child(key, of: path, limit: childLimit) }
+        return try view.child(key, of: path, base: base, limit: childLimit)
     }
 
     /// The value of a child that is in the window.

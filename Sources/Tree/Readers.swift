@@ -52,6 +52,8 @@ public protocol ReplicaReader {
     func children(of bucket: TimeBucket) throws -> [(bucket: TimeBucket, digest: BucketDigest)]
     /// References of a range's entries, the youngest first, at most `limit`.
     func references(in range: ReferenceRange, newest limit: Int) throws -> [EntryReference]
+    /// References of a range's entries, the oldest first, at most `limit`.
+    func references(in range: ReferenceRange, oldest limit: Int) throws -> [EntryReference]
     /// Times and ids of a range's entries, the youngest first, at most `limit`.
     func ids(in range: ReferenceRange, newest limit: Int) throws -> [(hlc: HLC, id: Bytes32)]
     /// References of the live entries at and below the last children of a path, from the end, at most `limit`.

@@ -94,6 +94,27 @@ struct StreamSocketTests {
         }
     }
 
+    /// What had to wait and is taken says that the other side reads; what the kernel takes at once says nothing.
+    @Test func aQueueThatMovesIsToldOf() async throws {
+        try await withLoop { loop in
+            let (socket, witness, raw) = try await makePair(on: loop)
+            let moves = Recorder<Int>()
+            try await loop.run {
+                socket.onMove = { moves.append(1) }
+                socket.send([1, 2, 3])
+                #expect(socket.queuedBytes == 0)
+                socket.send([UInt8](repeating: 4, count: 4_000_000))
+                #expect(socket.queuedBytes > 0)
+            }
+            try await loop.run {}
+            #expect(moves.all.isEmpty)
+            var count = 0
+            while count < 4_000_003 { count += try #require(raw.read(65_536)).count }
+            #expect(await witness.drained.value)
+            #expect(!moves.all.isEmpty)
+        }
+    }
+
     @Test func callbacksAreReleasedAfterTheClose() async throws {
         final class Token: Sendable {}
         try await withLoop { loop in

@@ -25,6 +25,36 @@ extension NodeTests {
             #expect(try writer.call("node.status")["name"]?.string == "anna")
         }
 
+        /// What comes in bulk waits for a client that reads slowly; for one that does not read at all only for a while.
+        @Test(arguments: [true, false]) func bulkWaitsForWhoReadsSlowly(reads: Bool) async throws {
+            let anna = try await TestNode("anna")
+            let bert = try await TestNode("bert", peers: [anna])
+            await bert.node.setLagPatience(ms: reads ? 600_000 : 100)
+            let (writer, follower) = (try anna.client(), try bert.client())
+            try follower.waitUntilEqual(peers: 1)
+            try follower.call("message.observe", ["in": "#general", "limitToLast": 2])
+            // More than may wait for a client, and than the kernel takes besides.
+            let (count, text) = (3000, String(repeating: "z", count: 5000))
+            let requests = (1...count).map { number in
+                RPCRequest(
+                    id: .int(Int64(number)), method: "message.send",
+                    params: ["to": "#general", "text": .string("\(number) \(text)")]
+                ).line
+            }
+            try writer.send(requests.reduce(into: []) { $0 += $1 })
+            for _ in 0..<count { _ = try writer.answer() }
+            guard reads else {
+                try bert.client().waitUntilEqual(peers: 1)
+                let last = try follower.lastLine()
+                #expect(last["error"]?["data"]?["reason"]?.string == "quota")
+                return
+            }
+            for number in 1...count {
+                let event = try follower.event("message \(number)") { $0["event"]?.string == "message" }
+                #expect(event["message"]?["text"]?.string?.hasPrefix("\(number) z") == true)
+            }
+        }
+
         /// A client that asks and does not read has its requests wait, without an end of memory.
         @Test func aClientThatAsksAndDoesNotReadWaits() async throws {
             let node = try await TestNode("anna")
@@ -123,4 +153,8 @@ extension NodeTests {
             #expect(ended["subscription"] == growing && ended["reason"]?.string == "too_large")
         }
     }
+}
+
+extension Node {
+    fileprivate func setLagPatience(ms: UInt64) { lagPatienceMs = ms }
 }

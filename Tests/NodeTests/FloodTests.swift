@@ -133,7 +133,7 @@ extension NodeTests {
         /// Whoever writes faster than his quota is heard later; the others are not, and nothing is lost.
         @Test func whatIsPushedTooFastIsDelayed() async throws {
             let a = try await TestNode("anna")
-            await a.node.setPushLimits(burst: 20, rate: 10)
+            await a.node.setPushLimits(burst: 20, rate: 100)
             let flooder = try await TestNode("flooder", peers: [a])
             let b = try await TestNode("bert", peers: [a, flooder])
             let (atA, atB, atFlooder) = (try a.client(), try b.client(), try flooder.client())
@@ -142,11 +142,14 @@ extension NodeTests {
             }
             try atA.call("message.observe", ["in": "#general"])
             let count = 400
+            try atB.send(message: "in between 0")
+            try atA.event("message 0") { $0["message"]?["text"]?.string == "in between 0" }
             for number in 0..<count {
                 try atFlooder.request("tree.set", ["path": .string("apps/flood/\(number)"), "value": .int(1)])
             }
             var slowestNs: UInt64 = 0
-            for number in 0..<20 {
+            // The quota holds while somebody else writes.
+            for number in 1...20 {
                 let start = Deadline.nowNs
                 try atB.send(message: "in between \(number)")
                 try atA.event("message \(number)") { $0["message"]?["text"]?.string == "in between \(number)" }
@@ -185,6 +188,6 @@ extension NodeTests {
 }
 
 extension Node {
-    fileprivate func setPushLimits(burst: UInt64, rate: UInt64) { replicator.setPushLimits(burst: burst, rate: rate) }
+    func setPushLimits(burst: Int64, rate: Int64) { replicator.setPushLimits(burst: burst, rate: rate) }
     fileprivate var delayedCount: Int { replicator.delayedCount }
 }

@@ -25,6 +25,8 @@ extension NodeTests {
         @Test func everyMessageOfABurstIsSeen() async throws {
             let anna = try await TestNode("anna")
             let bert = try await TestNode("bert", peers: [anna])
+            // Also of one that is greater than a quota, whether others have to wait for it or not.
+            await bert.node.setPushLimits(burst: 50, rate: 500)
             let (client, near, far) = (try anna.client(), try anna.client(), try bert.client())
             for follower in [near, far] {
                 try follower.call("message.observe", ["in": "#general", "limitToLast": 2])

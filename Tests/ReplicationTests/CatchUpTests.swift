@@ -141,6 +141,10 @@ private struct ShortDigests: ReplicaReader {
         store.references(in: range, newest: limit)
     }
 
+    func references(in range: ReferenceRange, oldest limit: Int) -> [EntryReference] {
+        store.references(in: range, oldest: limit)
+    }
+
     func ids(in range: ReferenceRange, newest limit: Int) -> [(hlc: HLC, id: Bytes32)] {
         store.ids(in: range, newest: limit)
     }

@@ -61,6 +61,13 @@ final class MachineMesh {
         }
     }
 
+    /// Has a node write entries in one bundle; `make` is given its public key.
+    func write(_ node: Int, _ make: (Bytes32) throws -> [Entry]) throws {
+        let bundle = Bundle(signing: try make(keys[node].publicKey), by: keys[node], workspace: MachineMesh.workspace)
+        _ = try stores[node].commit([bundle], heldAfter: HLC(ms: HLC.msMax))
+        try feed(node, .localCommit([bundle]))
+    }
+
     func verify(_ other: Int) throws {
         for (link, node) in up where node == other { try feed(0, .verify(link)) }
     }

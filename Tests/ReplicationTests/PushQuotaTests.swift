@@ -15,9 +15,46 @@ import Tree
         return Bundle(signing: entries, by: key, workspace: .zero)
     }
 
+    private let peer = SigningKey(seed: Bytes32(repeating: 3))
+
     /// Which of some bundles are taken, one after the other.
-    private func taken(_ pushes: [(bundle: Bundle, atMs: UInt64)], _ quota: inout PushQuota) -> [Bool] {
-        pushes.map { quota.takes($0.bundle, Self.limits, nowMs: $0.atMs) }
+    private func taken(
+        _ pushes: [(bundle: Bundle, atMs: UInt64)], _ quota: inout PushQuota, isAlone: Bool = false
+    ) -> [Bool] {
+        pushes.map { quota.takes($0.bundle, from: peer.publicKey, Self.limits, isAlone: isAlone, nowMs: $0.atMs) }
+    }
+
+    /// While nobody else writes everything passes; whoever comes then finds the quota used up.
+    @Test func aloneEverythingPassesAndCounts() throws {
+        let key = SigningKey()
+        var quota = PushQuota()
+        for (four, isRelayed) in [(try bundle(4, by: key), true), (try bundle(4, by: peer), false)] {
+            let author = four.author
+            #expect(!quota.isMuch(of: author, Self.limits, nowMs: 1000))
+            let alone = taken([(four, 1000), (four, 1000), (four, 1000), (four, 1000)], &quota, isAlone: true)
+            #expect(alone == [true, true, true, true])
+            #expect(quota.holdMs(of: author, Self.limits, nowMs: 1000) == 0)
+            #expect(taken([(four, 1000)], &quota) == [!isRelayed])
+            #expect(quota.isMuch(of: author, Self.limits, nowMs: 1000))
+            #expect(!quota.isMuch(of: author, Self.limits, nowMs: 3000))
+        }
+        #expect(quota.delayedCount == 8)
+    }
+
+    /// What the peer has written himself is always taken; then his link waits until his quota is no longer exceeded.
+    @Test func whoWritesTooMuchHimselfIsHeldUp() throws {
+        var quota = PushQuota()
+        func holdMs(_ nowMs: UInt64) -> Int64 { quota.holdMs(of: peer.publicKey, Self.limits, nowMs: nowMs) }
+        #expect(holdMs(1000) == 0)
+        let (ten, five) = (try bundle(10, by: peer), try bundle(5, by: peer))
+        #expect(taken([(ten, 1000)], &quota) == [true] && holdMs(1000) == 0)
+        #expect(taken([(five, 1000)], &quota) == [true] && holdMs(1000) == 1000)
+        #expect(holdMs(1400) == 600 && holdMs(2000) == 0 && holdMs(9000) < 0)
+        // However much it is, it is no longer than a whole quota takes.
+        for _ in 0..<10 { #expect(taken([(ten, 2000)], &quota) == [true]) }
+        #expect(holdMs(2000) == 2000 && quota.delayedCount > 0)
+        // What he passes on for others has a quota of its own.
+        #expect(taken([(try bundle(10, by: SigningKey()), 2000)], &quota) == [true] && holdMs(2000) == 2000)
     }
 
     @Test func aBurstPassesAndThenTheRate() throws {
@@ -25,7 +62,7 @@ import Tree
         var quota = PushQuota()
         let (four, one, ten) = (try bundle(4, by: key), try bundle(1, by: key), try bundle(10, by: key))
         let burst = taken([(four, 1000), (four, 1000), (four, 1000), (four, 1000)], &quota)
-        #expect(burst == [true, true, false, false] && quota.leftCount == 8)
+        #expect(burst == [true, true, false, false] && quota.delayedCount == 8)
         // The rest of the burst, and the others, pass all the same.
         let rest = taken([(one, 1000), (one, 1000), (one, 1199)], &quota)
         #expect(rest == [true, true, false])

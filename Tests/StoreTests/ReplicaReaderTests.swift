@@ -86,6 +86,9 @@ import Tree
             let behind = ReferenceRange(after: sorted[99], through: ReferenceRange(.root).through)
             #expect(try store.references(in: behind, newest: 5).isEmpty)
             #expect(try store.references(in: ReferenceRange(.root), newest: -1).isEmpty)
+            #expect(try store.references(in: ReferenceRange(bucket), oldest: .max) == inside)
+            #expect(try store.references(in: middle, oldest: 4) == sorted[31...34].map { $0 })
+            #expect(try store.references(in: ReferenceRange(.root), oldest: -1).isEmpty)
             #expect(try store.references(in: ReferenceRange(after: sorted[9], through: sorted[3]), newest: 9).isEmpty)
             let nonce = [UInt8](repeating: 1, count: 65)
             #expect(throws: StoreError.self) { try store.keyedDigest(nonce: nonce, of: .root) }
