@@ -14,8 +14,8 @@ extension NodeTests {
         private func bundles(_ count: Int, _ round: Int, by key: SigningKey) throws -> [Bundle] {
             try (0..<count).map { number in
                 let entry = try Entry(
-                    path: Path(parsing: "apps/f/\(round)/\(number)"), hlc: HLC(ms: HostilePeer.nowMs),
-                    author: key.publicKey, value: .integer(Int64(number)))
+                    path: Path(parsing: "apps/\(UID.text(key.publicKey))/\(round)/\(number)"),
+                    hlc: HLC(ms: HostilePeer.nowMs), author: key.publicKey, value: .integer(Int64(number)))
                 return Bundle(signing: [entry], by: key, workspace: Workspace.open.id)
             }
         }
@@ -30,24 +30,26 @@ extension NodeTests {
 
         private func entries(_ client: LineClient) throws -> Int64 { try client.status()["entries"]?.int ?? 0 }
 
-        /// Sends another author's bundles over links of one identity, all but the last of which end at once, while others
-        /// write. Returns how many entries were stored.
+        /// Sends another author's bundles over links of one identity, all but the last of which end at once, while
+        /// others write. Returns how many entries were stored.
         private func stored(_ count: Int, links: Int, _ node: TestNode, _ client: LineClient) throws -> Int64 {
             let (key, author) = (SigningKey(), SigningKey())
             let before = try entries(client)
             for round in 1...links {
-                try client.send(message: "others write")
+                let bundles = try bundles(count, round, by: author)
                 let peer = try HostilePeer.greeted(node, key: key)
-                try peer.send(.bundles(try bundles(count, round, by: author)))
+                try client.send(message: "others write")
+                try peer.send(.bundles(bundles))
                 if round == links { try peer.synchronise() }
                 peer.close()
             }
             return try entries(client) - before - Int64(links)
         }
 
-        /// Short messages are judged on the loop and long ones beside it. Of both no more is taken than the quota, of one
-        /// message as of several, whether the peer waits until it is heard or hangs up before. One identity may have four
-        /// links. The quota holds for a second after others have written, so on a slow machine a try may say nothing.
+        /// Short messages are judged on the loop and long ones beside it. Of both no more is taken than the quota, of
+        /// one message as of several, whether the peer waits until it is heard or hangs up before. One identity may have
+        /// four links. The quota holds for a second after others have written, so on a slow machine a try may say
+        /// nothing.
         @Test(arguments: [30, 400]) func whoConnectsAnewHasNoNewQuota(count: Int) async throws {
             let node = try await TestNode("anna")
             await node.node.limitPushes(burst: 20, rate: 0)
