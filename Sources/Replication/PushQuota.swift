@@ -109,8 +109,8 @@ extension Replicator {
         return taken
     }
 
-    /// How long nothing more is to be read from a link, in milliseconds: its peer has written more than others can put up
-    /// with. At most 0 if all is well.
+    /// How long nothing more is to be read from a link, in milliseconds: its peer has written more than others can put
+    /// up with. At most 0 if all is well.
     public func holdMs(_ link: LinkID, nowMs: UInt64) -> Int64 {
         guard let state = links[link] else { return 0 }
         return accounts[state.peer]?.pushes.holdMs(of: state.peer, pushLimits, nowMs: nowMs) ?? 0

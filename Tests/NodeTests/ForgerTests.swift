@@ -47,8 +47,8 @@ extension NodeTests {
         }
 
         /// Short messages are judged on the loop and long ones beside it. Of both no more is taken than the quota, of
-        /// one message as of several, whether the peer waits until it is heard or hangs up before. One identity may have
-        /// four links. The quota holds for a second after others have written, so on a slow machine a try may say
+        /// one message as of several, whether the peer waits until it is heard or hangs up before. One identity may
+        /// have four links. The quota holds for a second after others have written, so on a slow machine a try may say
         /// nothing.
         @Test(arguments: [30, 400]) func whoConnectsAnewHasNoNewQuota(count: Int) async throws {
             let node = try await TestNode("anna")
