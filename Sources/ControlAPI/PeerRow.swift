@@ -54,6 +54,8 @@ public struct PeerRow: Sendable, Equatable {
         public static let key = Failure(rawValue: "key")
         /// No protocol version is common to both.
         public static let version = Failure(rawValue: "version")
+        /// One of the two has sent too many entries without a valid signature, and is not let in for a while.
+        public static let forged = Failure(rawValue: "forged")
     }
 
     /// Empty while nobody has said who answers at the address.

@@ -4,9 +4,9 @@ internal import Wire
 
 /// Clients that are told more than they read.
 ///
-/// A node takes in tens of thousands of messages a second, and a terminal shows fewer. So what comes in bulk, from a peer
-/// or another client, waits a little while somebody is behind with reading; otherwise his connection would be closed for
-/// what is nobody's fault. Who does not read at all holds things up once, for a moment.
+/// A node takes in tens of thousands of messages a second, and a terminal shows fewer. So what comes in bulk, from a
+/// peer or another client, waits a little while somebody is behind with reading; otherwise his connection would be
+/// closed for what is nobody's fault. Who does not read at all holds things up once, for a moment.
 extension Node {
     /// Bytes that wait for a client, above which it is behind: a tenth of what ends its connection.
     static let lagBytes = 800 << 10

@@ -47,9 +47,13 @@ struct Intake {
         var judged: Judged?
     }
 
+    /// Who sends it.
+    let source: LinkSource?
     private var items: [Item] = []
     private var lastNumber = 0
     private(set) var byteCount = 0
+
+    init(from source: LinkSource?) { self.source = source }
 
     var isEmpty: Bool { items.isEmpty }
 

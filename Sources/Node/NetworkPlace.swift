@@ -1,8 +1,12 @@
+internal import CPosix
 internal import Glibc
 internal import Net
 
-/// A network this machine is on, by what tells it from another one: the hardware address of the gateway, else the
-/// prefixes of its addresses.
+/// A network this machine is on, by what tells it from another one: the hardware address of the gateway, that of IPv4
+/// or, where there is none, of IPv6, else the prefixes of its addresses.
+///
+/// A network on which the machine has only link-local addresses has nothing of that: it is *nameless*. So is every
+/// network for the first seconds, until addresses are given.
 struct NetworkPlace: Sendable, Hashable, CustomStringConvertible {
     /// As `52:54:00:12:34:56`; nil where there is no gateway, or where the kernel has not asked for its address yet.
     var gateway: String?
@@ -11,8 +15,14 @@ struct NetworkPlace: Sendable, Hashable, CustomStringConvertible {
     var isWayOut: Bool
     /// As `192.168.1.0/24`, sorted; none of them link-local.
     var prefixes: [String]
+    /// The interface, and how often its cable was pulled or its access point left (sysfs-class-net, `carrier_changes`):
+    /// as long as it is the same, the network is too.
+    var interface = ""
+
+    var isNameless: Bool { gateway == nil && !isWayOut && prefixes.isEmpty }
 
     var description: String {
+        guard !isNameless else { return "a network that gives no addresses" }
         let prefixes = prefixes.joined(separator: " ")
         guard let gateway else { return prefixes }
         return prefixes.isEmpty ? "gateway \(gateway)" : "\(prefixes) (gateway \(gateway))"
@@ -21,12 +31,22 @@ struct NetworkPlace: Sendable, Hashable, CustomStringConvertible {
     /// The networks this machine is on now; none if it is on none, or if the system does not say.
     static func ofThisMachine() -> [NetworkPlace] {
         guard let interfaces = try? NetworkInterface.all() else { return [] }
-        return all(interfaces, routes: content(of: "/proc/net/route"), neighbours: content(of: "/proc/net/arp"))
+        return all(
+            interfaces, routes: content(of: "/proc/net/route"), neighbours: content(of: "/proc/net/arp"),
+            routes6: content(of: "/proc/net/ipv6_route"), hardware6: hardware6,
+            carrier: { content(of: "/sys/class/net/\($0)/carrier_changes").filter { !$0.isWhitespace } })
     }
 
     /// - `routes`, `neighbours`: `/proc/net/route` and `/proc/net/arp` (proc(5)).
-    static func all(_ interfaces: [NetworkInterface], routes: String, neighbours: String) -> [NetworkPlace] {
+    /// - `routes6`: `/proc/net/ipv6_route`.
+    /// - `hardware6`: the hardware address of an IPv6 neighbour on the interface of that index.
+    /// - `carrier`: how often the carrier of an interface has changed.
+    static func all(
+        _ interfaces: [NetworkInterface], routes: String, neighbours: String, routes6: String = "",
+        hardware6: (UInt32, [UInt8]) -> String? = { _, _ in nil }, carrier: (String) -> String = { _ in "" }
+    ) -> [NetworkPlace] {
         let gateways = gateways(routes)
+        let gateways6 = gateways6(routes6)
         let hardware = hardware(neighbours)
         return interfaces.compactMap { interface in
             guard interface.isUp, !interface.isLoopback, !interface.isContainerBridge,
@@ -34,11 +54,42 @@ struct NetworkPlace: Sendable, Hashable, CustomStringConvertible {
             else { return nil }
             let gateway = gateways[interface.name]
             let prefixes = Set(interface.addresses.compactMap(prefix)).sorted()
-            guard gateway != nil || !prefixes.isEmpty else { return nil }
+            let gateway6 = gateways6[interface.name]
+            guard gateway != nil || gateway6 != nil || !interface.addresses.isEmpty else { return nil }
+            // Where there are both, IPv4's alone decides: they may be two machines.
+            let known =
+                gateway.map { hardware["\(interface.name) \($0)"] } ?? gateway6.map { hardware6(interface.index, $0) }
             return NetworkPlace(
-                gateway: gateway.flatMap { hardware["\(interface.name) \($0)"] }, isWayOut: gateway != nil,
-                prefixes: prefixes)
+                gateway: known ?? nil, isWayOut: gateway != nil || gateway6 != nil, prefixes: prefixes,
+                interface: "\(interface.name) \(carrier(interface.name))")
         }
+    }
+
+    /// The IPv6 address of the gateway of each interface that has the default route: a line has the destination, the
+    /// length of its prefix, source and length, the next hop, metric, two counters, flags and the interface, all in
+    /// hexadecimal.
+    private static func gateways6(_ routes: String) -> [String: [UInt8]] {
+        // RTF_UP and RTF_GATEWAY of route.h, without RTF_REJECT.
+        let (isWay, isNone): (UInt32, UInt32) = (0x0003, 0x0200)
+        var found: [String: [UInt8]] = [:]
+        for line in routes.split(separator: "\n") {
+            let words = line.split(separator: " ", omittingEmptySubsequences: true)
+            guard words.count == 10, words[0].allSatisfy({ $0 == "0" }), words[1] == "00", words[4].utf8.count == 32,
+                let flags = UInt32(words[8], radix: 16), flags & isWay == isWay, flags & isNone == 0
+            else { continue }
+            let digits = Array(words[4])
+            let bytes = stride(from: 0, to: 32, by: 2).compactMap { UInt8(String(digits[$0...$0 + 1]), radix: 16) }
+            if bytes.count == 16, found[String(words[9])] == nil { found[String(words[9])] = bytes }
+        }
+        return found
+    }
+
+    private static func hardware6(_ index: UInt32, _ address: [UInt8]) -> String? {
+        var bytes = [UInt8](repeating: 0, count: 6)
+        guard address.count == 16, unsafe starling_neighbour(index, address, &bytes) == 1,
+            bytes.contains(where: { $0 != 0 })
+        else { return nil }
+        return bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined(separator: ":")
     }
 
     /// The network of an address; nil where it says nothing, as that of a link-local one.

@@ -72,7 +72,7 @@ extension Node {
     private static let everybodysName = "root"
 
     private func foldedName(of author: Bytes32) throws -> String? {
-        let folded = try storedName(author).flatMap(ChannelName.fold)
+        let folded = try storedName(author).flatMap(PersonName.fold)
         return folded == Node.everybodysName ? nil : folded
     }
 
@@ -99,8 +99,9 @@ extension Node {
     private func words(ofNamesake author: Bytes32, _ bearer: NameBearer) -> String {
         let uid = UID.text(author)
         let name = (try? storedName(author)) ?? String(uid.prefix(8))
-        let known = bearer.key == self.uid ? "you" : "the \(name) you know (~\(UID.text(bearer.key).suffix(4)))"
-        return "\(name)~\(uid.suffix(4)) has another key than \(known): a new machine, or somebody else; "
+        let tags = PersonTag.telling([uid, UID.text(bearer.key)])
+        let known = bearer.key == self.uid ? "you" : "the \(name) you know (~\(tags[1]))"
+        return "\(name)~\(tags[0]) has another key than \(known): a new machine, or somebody else; "
             + "ask them, and compare words: starling verify-identity \(uid)"
     }
 

@@ -58,6 +58,7 @@ extension Node {
             else { return nil }
             guard seal.verifies(workspace: workspace.id) else {
                 denied += 1
+                noteForged(1, from: source(of: id))
                 logOutside(.warning, "peer \(name(of: id)): refused an announced bundle without a valid signature")
                 return .adopted(id, seal, .forged)
             }

@@ -54,19 +54,11 @@ extension Node {
         return old
     }
 
-    /// A person by uid or by name.
+    /// A person of this workspace by uid or by name.
     private func member(_ text: String) throws -> Bytes32 {
-        let people = try people()
-        if let author = UID.parse(text), people.contains(where: { $0.uid == text }) { return author }
-        let named = people.filter { $0.name == text }
-        guard named.count <= 1 else {
-            throw RPCError(
-                reason: .ambiguousName,
-                message: "\(named.count) people are called \(text); give the uid: "
-                    + named.map(\.uid).joined(separator: " or "))
-        }
-        guard let author = named.first.flatMap({ UID.parse($0.uid) }) else {
-            throw RPCError(reason: .notFound, message: "nobody here is called \(text)")
+        let author = try resolvePerson(text)
+        guard try people().contains(where: { $0.uid == UID.text(author) }) else {
+            throw RPCError(reason: .notFound, message: "nobody here is \(text)")
         }
         return author
     }

@@ -19,7 +19,7 @@ extension Node {
     func takesBeside(_ bytes: [UInt8], from id: LinkID) -> Bool {
         let isBundles = PeerMessage.isBundles(bytes)
         guard intakes[id] != nil || (isBundles && bytes.count > Intake.inlineBytesMax) else { return false }
-        let number = intakes[id, default: Intake()].append(byteCount: bytes.count)
+        let number = intakes[id, default: Intake(from: source(of: id))].append(byteCount: bytes.count)
         intakeBytes += bytes.count
         let (loop, workspace, known) = (loop, workspace.id, knownSignatures)
         guard isBundles else {
@@ -43,16 +43,21 @@ extension Node {
     private func takeJudged(from id: LinkID) {
         guard !isClosed else { return }
         let start = EventLoop.monotonicNs()
-        var count = 0
+        var (count, vainSignatures) = (0, 0)
+        let source = intakes[id]?.source
         let isBrief = replicator.othersTalk(besides: id, nowMs: EventLoop.monotonicMs())
         let most = isBrief ? min(Intake.togetherBriefMax, intakePace.count) : intakePace.count
         while count < most, let before = intakes[id]?.byteCount, let judged = intakes[id]?.next() {
             intakeBytes -= before - (intakes[id]?.byteCount ?? 0)
             if intakes[id]?.isEmpty == true { intakes[id] = nil }
-            if case .bundles(let bundles, _) = judged { count += bundles.reduce(0) { $0 + $1.leaves.count } }
-            take(judged, from: id)
+            if case .bundles(let bundles, let outcome) = judged {
+                count += bundles.reduce(0) { $0 + $1.leaves.count }
+                vainSignatures += outcome.vainSignatures
+            }
+            take(judged, from: id, source)
         }
         storeTogether()
+        noteForged(vainSignatures, from: source)
         let ns = EventLoop.monotonicNs() &- start
         // What is smaller than it might have been says nothing of the next one.
         if count >= intakePace.count { intakePace.took(ns: ns) }
@@ -66,11 +71,15 @@ extension Node {
         }
     }
 
-    private func take(_ judged: Intake.Judged, from id: LinkID) {
+    private func take(_ judged: Intake.Judged, from id: LinkID, _ source: LinkSource?) {
         switch judged {
-        case .bundles(let bundles, let outcome):
+        case .bundles(let bundles, var outcome):
             if links[id] != nil { return step(.received(id, .bundles(bundles)), judged: outcome) }
-            // The peer has gone meanwhile; what it said last counts all the same.
+            // The peer has gone meanwhile; what it said last counts all the same, within its quota.
+            if let source {
+                outcome.admitted = replicator.takenLast(
+                    outcome.admitted, of: source.node, on: id, nowMs: EventLoop.monotonicMs())
+            }
             judgedTogether.append((id, outcome))
         case .message(let message):
             if let message, links[id] != nil { step(.received(id, message)) }

@@ -50,7 +50,8 @@ extension Node {
         let fromThere = inbound.filter { $0.socket.peerAddress?.ipBytes == socket.peerAddress?.ipBytes }
         let halfOpen = inbound.filter { !$0.isEstablished }
         guard links.count < Node.linksMax, fromThere.count < Node.linksPerAddressMax,
-            fromThere.count(where: { !$0.isEstablished }) < Node.halfOpenPerAddressMax
+            fromThere.count(where: { !$0.isEstablished }) < Node.halfOpenPerAddressMax,
+            knocks.admits(socket.peerAddress?.ipBytes ?? [], nowMs: EventLoop.monotonicMs())
         else {
             logOutside(.info, "connection from \(socket.peerAddress.map { "\($0)" } ?? "?") refused: too many")
             return socket.close()
@@ -217,6 +218,10 @@ extension Node {
             link.isSpare = true
             return closeLink(link.id, reason: "\(name(of: peer)) is blocked")
         }
+        guard admits(peer, link) else {
+            try link.send(.notice(DialFailure.forger))
+            return closeLink(link.id, reason: DialFailure.forger)
+        }
         guard claims.isCompatible(with: LinkPayload(instance: instance, port: port)) else {
             noteOtherVersion(link, peer, claims)
             try link.send(.notice(DialFailure.noCommonVersion))
@@ -301,6 +306,7 @@ extension Node {
                 dialFailed(dialled, reason)
             } else if !connectedNodes.contains(peer) {
                 dialer.disconnected(peer, lastedMs: now &- upMs, nowMs: now)
+                noteRefusal(link)
             } else if let dialled = link.dialled {
                 dialer.spare(dialled, nowMs: now)
             }

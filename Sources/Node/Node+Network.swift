@@ -48,6 +48,7 @@ extension Node {
             doubtLinks(before: before)
             rescan(afterMs: Node.rebuildDelayMs)
         case .resumed(let suspendedMs):
+            forgetSteady()
             log.info("resumed after \(suspendedMs / 1000) s: looking for peers anew")
             step(.probe(links.values.filter(\.isUp).map(\.id).sorted()))
             rescan()

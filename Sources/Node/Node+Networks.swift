@@ -41,29 +41,68 @@ extension Node {
         let now = EventLoop.monotonicMs()
         networks.lookedMs = now
         networks.current = options.places()
+        networks.steady.formIntersection(networks.current.map(\.interface))
+        let isNameless = !networks.current.isEmpty && networks.current.allSatisfy(\.isNameless)
+        let namelessForMs = networks.namelessMs.map { now &- $0 } ?? 0
+        networks.namelessMs = isNameless ? networks.namelessMs ?? now : nil
         var verdict = networks.own.verdict(on: networks.current)
-        if verdict == .unsure {
+        if isAsSteady(verdict, namelessForMs: namelessForMs) { return followSteady(verdict) }
+        if verdict == .unsure || verdict == .nameless {
             let sinceMs = networks.unsureMs ?? now
             networks.unsureMs = sinceMs
             // A gateway that is silent for long is no reason to doubt; nor is one that was known here a moment ago.
             let isAsBefore = networks.current.map(\.prefixes) == networks.sure.map(\.prefixes)
-            if now &- sinceMs >= Node.unsureMsMax || isAsBefore { verdict = .own }
+            let isLong = now &- sinceMs >= Node.unsureMsMax
+            if verdict == .nameless { if isLong { verdict = .another } } else if isLong || isAsBefore { verdict = .own }
         } else {
             networks.unsureMs = nil
         }
         switch verdict {
         case .own:
             networks.sure = networks.current
+            networks.steady = Set(networks.current.filter { $0.isNameless == isNameless }.map(\.interface))
             goOn()
             rememberNetworks()
         case .nowhere: break
-        case .another: pause(isSure: true)
-        case .unsure:
+        case .another:
+            networks.steady = []
+            pause(isSure: true)
+        case .unsure, .nameless:
             pause(isSure: false)
             networks.again?.cancel()
             networks.again = loop.schedule(afterMs: Node.lookMs) { self.assumeIsolated { $0.lookAround() } }
         }
     }
+
+    /// Whether an interface has been on one network since this was a network of the workspace, and either has lost its
+    /// addresses or has got them only now.
+    ///
+    /// - Parameter namelessForMs: how long it had been on networks without a name alone: every network is such for some
+    ///   seconds, so a short time says nothing of the one that it turns out to be.
+    private func isAsSteady(_ verdict: OwnNetworks.Verdict, namelessForMs: UInt64) -> Bool {
+        let here = networks.current.filter { networks.steady.contains($0.interface) }
+        switch verdict {
+        case .nameless: return !here.isEmpty
+        case .another where namelessForMs >= options.namelessMs:
+            return here.contains { place in
+                networks.sure.contains { $0.interface == place.interface && $0.isNameless }
+            }
+        default: return false
+        }
+    }
+
+    private func followSteady(_ verdict: OwnNetworks.Verdict) {
+        networks.unsureMs = nil
+        if verdict == .another {
+            networks.own.add(networks.current)
+            do { try keepNetworks() } catch { report(error, "remembering the network") }
+            networks.sure = networks.current
+        }
+        goOn()
+    }
+
+    /// The machine slept: it may have been carried.
+    func forgetSteady() { networks.steady = [] }
 
     /// An open workspace with content lives where it has that content. Who is connected has some in a moment.
     func rememberNetworks() {
@@ -72,6 +111,9 @@ extension Node {
         if !before.places.isEmpty {
             networks.own.refresh(networks.current)
         } else if hasContent || !connectedNodes.isEmpty {
+            // That addresses have not come yet is no name of a network.
+            let sinceMs = networks.namelessMs ?? 0
+            guard networks.namelessMs == nil || EventLoop.monotonicMs() &- sinceMs >= options.namelessMs else { return }
             networks.own.add(networks.current)
         }
         guard networks.own != before else { return }

@@ -37,15 +37,18 @@ extension Node {
         case .send(let id, let message): send(message, to: id)
         case .commit(let id, let bundles):
             if let judged {
-                judgedTogether.append((id, judged))
+                judgedTogether.append((id, judged.keeping(bundles)))
             } else {
                 let outcome = Admission.judge(bundles, workspace: workspace.id, known: knownSignatures)
+                let source = source(of: id)
                 events.append(store(outcome, from: id))
+                noteForged(outcome.vainSignatures, from: source)
             }
         case .adopt(let id, let seal):
             if let event = adopt(seal, from: id) { events.append(event) }
         case .softChanged(let places): softChanged(places)
         case .close(let id, let reason): closeLink(id, reason: reason)
+        case .forged(let id, let count): noteForged(count, from: source(of: id))
         case .awaitDrain(let id): awaitDrain(id)
         case .verified(let id, let outcome): verified(id, outcome)
         case .learned(let addresses): learn(addresses)

@@ -125,24 +125,39 @@ extension Node {
     func resolvePerson(_ text: String) throws -> Bytes32 {
         if let author = UID.parse(text) { return author }
         let name = text.utf8.first == 0x40 ? String(text.dropFirst()) : text
-        guard !name.isEmpty, let folded = ChannelName.fold(name) else {
+        guard !name.isEmpty, let folded = PersonName.fold(name) else {
             throw RPCError.invalidParams("a person is named by uid or display name")
         }
         let all = try people()
-        var named = all.filter { ChannelName.fold($0.name) == folded }
-        // As people of one name are shown: with the end of their uid.
-        if named.isEmpty, let mark = name.lastIndex(of: "~") {
-            let (bare, end) = (ChannelName.fold(String(name[..<mark])), name[name.index(after: mark)...])
-            if end.utf8.count >= 4 { named = all.filter { ChannelName.fold($0.name) == bare && $0.uid.hasSuffix(end) } }
+        var named = all.filter { PersonName.fold($0.name) == folded }
+        // As people of one name are shown: with the end of their uid. A name may be chosen so that it looks like that
+        // of somebody else with his tag; then either may be meant.
+        if let mark = name.lastIndex(of: "~"), let bare = PersonName.fold(String(name[..<mark])) {
+            let end = name[name.index(after: mark)...]
+            if end.utf8.count >= PersonTag.lengthMin {
+                named += all.filter { PersonName.fold($0.name) == bare && $0.uid.hasSuffix(end) }
+            }
         }
         guard named.count <= 1 else {
-            let uids = named.map(\.uid).joined(separator: ", ")
-            throw RPCError(reason: .ambiguousName, message: "several people are called \(name): \(uids)")
+            throw RPCError(reason: .ambiguousName, message: Node.whichWords(name, named))
         }
         guard let author = named.first.flatMap({ UID.parse($0.uid) }) else {
             throw RPCError(reason: .notFound, message: "nobody is called \(name)")
         }
         return author
+    }
+
+    /// People that are named where several are meant.
+    private static let whichMax = 8
+
+    /// Asks which of several people of one name is meant, in words that can be typed in its place.
+    private static func whichWords(_ name: String, _ people: [PersonRow]) -> String {
+        let uids = people.map(\.uid)
+        let isOneName = Set(people.map { PersonName.fold($0.name) }).count == 1 && !name.contains("~")
+        let words = isOneName ? zip(people, PersonTag.telling(uids)).map { "\($0.name)~\($1)" } : uids
+        let more = uids.count > whichMax ? " and \(uids.count - whichMax) more" : ""
+        return "\(uids.count) people are called \(name), say which: "
+            + words.prefix(whichMax).joined(separator: ", ") + more
     }
 
     // MARK: Answers

@@ -44,7 +44,7 @@ extension Node {
             // Nobody has asked for it yet, and perhaps nobody will.
             if !dialer.dialsEverybody, candidate.state == .waiting, candidate.failures == 0 { continue }
             let failure = candidate.lastFailure.flatMap(DialFailure.kind)
-            let isRefused = failure == .key || failure == .version
+            let isRefused = failure == .key || failure == .version || failure == .forged
             let state: PeerRow.State =
                 candidate.state == .dialling ? .connecting : isRefused ? .refused : .unreachable
             var row = PeerRow(

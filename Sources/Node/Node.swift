@@ -57,6 +57,8 @@ public actor Node {
     var closing: [LinkID: StreamSocket] = [:]
     var linkMemory = LinkMemory()
     var otherVersions = OtherVersions()
+    var distrust = Distrust()
+    var knocks = Knocks()
     var nextLink = 0
     var dialer = Dialer()
     var dialTimer: (timer: LoopTimer, atMs: UInt64)?

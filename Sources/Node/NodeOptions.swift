@@ -31,6 +31,8 @@ public struct NodeOptions: Sendable {
     public var workspaceName: String?
     /// Which networks this machine is on.
     var places: @Sendable () -> [NetworkPlace] = NetworkPlace.ofThisMachine
+    /// A network on which there are only link-local addresses for so long gives no others.
+    var namelessMs: UInt64 = 60_000
     /// The node signs its own entries together when they are this old and it has nothing else to do: those who are
     /// there have verified each by then, those who come later have not.
     public var bundlingAgeMs: UInt64 = 10 * 60 * 1000

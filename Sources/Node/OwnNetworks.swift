@@ -11,6 +11,8 @@ struct OwnNetworks: Sendable, Equatable {
         /// This machine is on none at all.
         case nowhere
         case another
+        /// It has no name, as every network for the first seconds, and none of those is known.
+        case nameless
         /// It looks like one of them, but who its gateway is has not turned out yet.
         case unsure
     }
@@ -22,21 +24,29 @@ struct OwnNetworks: Sendable, Equatable {
     func verdict(on current: [NetworkPlace]) -> Verdict {
         guard !places.isEmpty else { return .own }
         let waysOut = current.filter(\.isWayOut)
-        let judged = waysOut.isEmpty ? current : waysOut
+        let named = waysOut.isEmpty ? current.filter { !$0.isNameless } : waysOut
+        let judged = named.isEmpty ? current : named
         guard !judged.isEmpty else { return .nowhere }
+        if named.isEmpty { return places.contains(where: \.isNameless) ? .own : .nameless }
         let verdicts = judged.flatMap { here in places.map { OwnNetworks.verdict(here, $0) } }
         return verdicts.contains(.own) ? .own : verdicts.contains(.unsure) ? .unsure : .another
     }
 
     /// Two gateways are the same or not; else a common prefix has to do.
     private static func verdict(_ here: NetworkPlace, _ known: NetworkPlace) -> Verdict {
+        if here.isNameless || known.isNameless { return here.isNameless == known.isNameless ? .own : .another }
         if let gateway = here.gateway, let other = known.gateway { return gateway == other ? .own : .another }
         guard !Set(here.prefixes).isDisjoint(with: known.prefixes) else { return .another }
         return here.isWayOut && known.gateway != nil ? .unsure : .own
     }
 
-    /// Makes the networks this machine is on some of them.
-    mutating func add(_ current: [NetworkPlace]) {
+    /// Makes the networks this machine is on some of them; one without a name only where there is no other, for it
+    /// stands for all of these.
+    mutating func add(_ networks: [NetworkPlace]) {
+        let named = networks.filter { !$0.isNameless }
+        var current = named.isEmpty ? Array(networks.prefix(1)) : named
+        // What is kept is the network, not how it was reached.
+        for index in current.indices { current[index].interface = "" }
         refresh(current)
         places += current.filter { here in !places.contains { OwnNetworks.verdict(here, $0) == .own } }
         places = Array(places.suffix(OwnNetworks.placesMax))
@@ -82,5 +92,9 @@ struct NetworkWatch {
     var unsureMs: UInt64?
     /// Where it was when it was last sure to be at home.
     var sure: [NetworkPlace] = []
+    /// Interfaces that have been on one network without interruption since then.
+    var steady: Set<String> = []
+    /// Since when it has been on networks without a name alone.
+    var namelessMs: UInt64?
     var again: LoopTimer?
 }

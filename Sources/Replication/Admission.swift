@@ -11,7 +11,27 @@ public enum Admission {
         public var denied: [EntryReference] = []
         /// Entries without a valid signature.
         public var unsigned: [EntryReference] = []
+        /// What it has cost to find these out, in signatures: one for each of their bundles, and what hashing many
+        /// entries takes.
+        public var vainSignatures = 0
+
+        /// Without the entries of bundles that are not among these: of a message that was judged as a whole, some were
+        /// more than their authors' quotas.
+        public func keeping(_ taken: [Bundle]) -> Outcome {
+            let takenCount = taken.reduce(0) { $0 + $1.leaves.count }
+            let count = admitted.reduce(denied.count + unsigned.count) { $0 + $1.leaves.count }
+            guard takenCount < count else { return self }
+            var rest = self
+            let wanted = Set(taken.flatMap { $0.leaves.map(\.entry.reference) })
+            rest.admitted = admitted.filter { $0.leaves.contains { wanted.contains($0.entry.reference) } }
+            rest.denied = denied.filter(wanted.contains)
+            rest.unsigned = unsigned.filter(wanted.contains)
+            return rest
+        }
     }
+
+    /// So many entries are hashed in the time that a signature takes.
+    private static let hashesASignature = 100
 
     /// - `known`: remembers signatures of entries that were signed together, for these come in parts.
     /// - `check`: what checks a signature over a message by an author.
@@ -29,6 +49,7 @@ public enum Admission {
                 }
             guard isGenuine else {
                 outcome.unsigned += bundle.leaves.map(\.entry.reference)
+                outcome.vainSignatures += 1 + bundle.leaves.count / hashesASignature
                 continue
             }
             var allowed: [Int] = []

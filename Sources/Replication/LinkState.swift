@@ -19,11 +19,8 @@ struct LinkState: Sendable {
     let peer: Bytes32
     let instance: UInt64
     var reconciler = Reconciler()
-    /// Of what the peer pushes unasked.
-    var quota = PushQuota()
     /// Of what is pushed to it.
     var backlog = PushBacklog()
-    var softQuota = SoftQuota()
     /// When it pushed something last.
     var talkMs: UInt64?
     var connected: Set<Bytes32> = []
@@ -54,14 +51,8 @@ struct LinkState: Sendable {
     var tails: Set<Path> = []
     /// Whether answers are waiting in the shell's queue; more are given when they have left.
     var isDraining = false
-    var refusals = 0
     /// The peer has come since the latest bundles were announced.
     var owesSeals = true
-    /// Of the bundles that the peer announces.
-    var seals: SealQuota
-    /// Entries that came from this peer without a valid signature. They are not wanted from it again, but from others:
-    /// who spoils a copy must not be able to keep the entry from arriving.
-    var refused = RememberedReferences(capacity: Replicator.refusalsMax)
     /// After a pull that stalled the peer's offers are not believed before this.
     var offersAtMs: UInt64 = 0
     /// Addresses that the peer has told and that are not looked at yet, and when the next are.
@@ -81,7 +72,6 @@ struct LinkState: Sendable {
         heardMs = nowMs
         lastPingMs = nowMs
         askedMs = nowMs
-        seals = SealQuota(SealQuota.ofLink, nowMs: nowMs)
     }
 
     var nextDeadlineMs: UInt64 {

@@ -10,8 +10,8 @@ internal import Wire
 struct PushBacklog: Sendable {
     /// Bytes pushed, after which the shell is asked to say when they have left.
     static let noticeBytes = 64 * 1024
-    /// Bytes that may be on their way before the rest waits: some milliseconds of a fast network, and little enough that
-    /// an answer behind them comes soon on a slow one.
+    /// Bytes that may be on their way before the rest waits: some milliseconds of a fast network, and little enough
+    /// that an answer behind them comes soon on a slow one.
     static let bytesMax = 512 * 1024
     /// What waits is read and pushed in pieces of so many entries.
     static let readMax = (long: 1024, brief: 64)
@@ -88,7 +88,9 @@ extension Replicator {
         guard let state = links[link] else { return false }
         let isMuch =
             state.backlog.waitsBehind != nil
-            || links.values.contains { $0.quota.isMuch(of: $0.peer, pushLimits, nowMs: nowMs) }
+            || links.values.contains {
+                accounts[$0.peer]?.pushes.isMuch(of: $0.peer, pushLimits, nowMs: nowMs) ?? false
+            }
         guard isMuch else {
             links[link]?.backlog.patientSinceMs = nil
             return false

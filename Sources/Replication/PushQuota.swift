@@ -4,7 +4,7 @@ internal import Wire
 
 /// How much of what a peer pushes unasked is taken at once.
 ///
-/// Each author has a quota on each link. It holds while somebody else writes as well, here or at another link; while
+/// Each author has a quota for each peer. It holds while somebody else writes as well, here or at another link; while
 /// nobody else has to wait everything is taken, as fast as this node can, and what it cannot take waits at its author's
 /// (``PushBacklog``). What a peer has written himself and is beyond his quota makes his link wait
 /// (``Replicator/holdMs(_:nowMs:)``), so that it comes in order and whole, only later. Of what he passes on for others
@@ -92,13 +92,13 @@ extension Replicator {
     /// authors' quotas.
     mutating func taken(_ bundles: [Bundle], _ link: LinkID, _ nowMs: UInt64) -> [Bundle] {
         guard let state = links[link] else { return bundles }
-        var quota = state.quota
-        let isAlone = !othersTalk(besides: link, nowMs: nowMs)
-        let taken = bundles.filter { bundle in
-            bundle.leaves.contains { state.reconciler.isAsked($0.entry.reference) }
-                || quota.takes(bundle, from: state.peer, pushLimits, isAlone: isAlone, nowMs: nowMs)
+        let (limits, isAlone) = (pushLimits, !othersTalk(besides: link, nowMs: nowMs))
+        let taken = accounts.with(state.peer, nowMs: nowMs) { account in
+            bundles.filter { bundle in
+                bundle.leaves.contains { state.reconciler.isAsked($0.entry.reference) }
+                    || account.pushes.takes(bundle, from: state.peer, limits, isAlone: isAlone, nowMs: nowMs)
+            }
         }
-        links[link]?.quota = quota
         if let first = taken.first?.leaves.first, !state.reconciler.isAsked(first.entry.reference) {
             links[link]?.talkMs = nowMs
         }
@@ -109,11 +109,11 @@ extension Replicator {
         return taken
     }
 
-    /// How long nothing more is to be read from a link, in milliseconds: its peer has written more than others can put up
-    /// with. At most 0 if all is well.
+    /// How long nothing more is to be read from a link, in milliseconds: its peer has written more than others can put
+    /// up with. At most 0 if all is well.
     public func holdMs(_ link: LinkID, nowMs: UInt64) -> Int64 {
         guard let state = links[link] else { return 0 }
-        return state.quota.holdMs(of: state.peer, pushLimits, nowMs: nowMs)
+        return accounts[state.peer]?.pushes.holdMs(of: state.peer, pushLimits, nowMs: nowMs) ?? 0
     }
 
     /// Sets what an author may push: entries at once, and a second after it.
@@ -121,6 +121,6 @@ extension Replicator {
         pushLimits = PushQuota.Limits(burst: burst, rate: rate)
     }
 
-    /// Entries that were pushed beyond their authors' quotas on the links that are up.
-    public var delayedCount: Int { links.values.reduce(0) { $0 + $1.quota.delayedCount } }
+    /// Entries that were pushed beyond their authors' quotas by those who are linked or were so lately.
+    public var delayedCount: Int { accounts.delayedCount }
 }

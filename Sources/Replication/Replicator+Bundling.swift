@@ -15,21 +15,23 @@ extension Replicator {
 
     mutating func received(_ link: LinkID, _ seal: BundleSeal, _ output: inout Output) {
         guard seal.count >= Replicator.sealedMin, !seals.contains(seal),
-            links[link].map({ $0.refusals < Replicator.refusalsMax }) ?? false,
-            vainSeals.hasRoom(nowMs: output.nowMs), links[link]?.seals.hasRoom(nowMs: output.nowMs) ?? false
+            trusts(link), vainSeals.hasRoom(nowMs: output.nowMs), let peer = links[link]?.peer,
+            accounts.with(peer, nowMs: output.nowMs, { $0.seals.hasRoom(nowMs: output.nowMs) })
         else { return }
-        links[link]?.seals.spend(1)
+        accounts.with(peer, nowMs: output.nowMs) { $0.seals.spend(1) }
         output.effects.append(.adopt(link, seal))
     }
 
     mutating func adopted(_ link: LinkID?, _ seal: BundleSeal, _ adoption: Adoption, _ output: inout Output) {
         if let link, adoption != .adopted {
-            links[link]?.seals.spend(SealQuota.vain - 1)
             vainSeals.spend(1)
+            if let peer = links[link]?.peer {
+                accounts.with(peer, nowMs: output.nowMs) { $0.seals.spend(SealQuota.vain - 1) }
+            }
         }
         switch adoption {
         case .forged:
-            if let link { links[link]?.refusals += 1 }
+            if let link { noteRefusals(1, link, output.nowMs) }
         case .ignored: break
         case .adopted:
             guard !seals.contains(seal) else { return }

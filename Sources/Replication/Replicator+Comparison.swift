@@ -18,7 +18,7 @@ extension Replicator {
 
     mutating func compareIsDue(_ link: LinkID, _ replica: any ReplicaReader, _ nowMs: UInt64) throws -> Bool {
         guard let state = links[link], let theirs = state.vitals?.received.root, !state.reconciler.isActive,
-            state.refusals < Replicator.refusalsMax, nowMs >= state.compareAtMs
+            accounts.trusts(state.peer), nowMs >= state.compareAtMs
         else { return false }
         let ours = DigestPrefix(try replica.digest(of: .root))
         guard ours != theirs, theirs.count > 0, !isPatient(link, nowMs: nowMs) else { return false }

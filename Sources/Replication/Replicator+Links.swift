@@ -10,6 +10,7 @@ extension Replicator {
         _ link: LinkID, _ peer: Bytes32, _ instance: UInt64, _ replica: any ReplicaReader, _ output: inout Output
     ) throws {
         links[link] = LinkState(peer: peer, instance: instance, nowMs: output.nowMs)
+        accounts.open(peer, nowMs: output.nowMs)
         links[link]?.keyedAtMs =
             output.nowMs &+ Replicator.firstKeyedMs &+ random.next() % Replicator.firstKeyedMs
         hear()
@@ -25,6 +26,7 @@ extension Replicator {
 
     mutating func down(_ link: LinkID, _ output: inout Output) {
         guard let ended = links.removeValue(forKey: link) else { return }
+        accounts.close(ended.peer, nowMs: output.nowMs)
         clones.down(link, isOrderly: ended.saidGoodbye, nowMs: output.nowMs)
         overlay.down(link, nowMs: output.nowMs)
         inFlight = inFlight.filter { $0.value.link != link }

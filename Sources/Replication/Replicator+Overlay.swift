@@ -192,11 +192,11 @@ extension Replicator {
 
     private mutating func graftDue(_ replica: any ReplicaReader, _ output: inout Output) throws {
         let nowMs = output.nowMs
-        let (links, flight, remembered) = (links, inFlight, remembered)
+        let (links, accounts, flight, remembered) = (links, accounts, inFlight, remembered)
         let asks = try dissemination.grafts(
             nowMs: nowMs,
             isUp: { link in
-                links[link].map { $0.refusals < Replicator.refusalsMax && nowMs >= $0.offersAtMs } ?? false
+                links[link].map { accounts.trusts($0.peer) && nowMs >= $0.offersAtMs } ?? false
             },
             waitMs: { (links[$0]?.rttMs ?? 0) * 2 },
             claimedUntilMs: { reference in flight[reference].map { $0.sinceMs &+ Replicator.claimMs } ?? 0 },

@@ -25,8 +25,7 @@ extension Replicator {
             let isHonest = links[link]?.reconciler.sifted(through: through, reached: reached, nowMs: nowMs)
             guard isHonest != false else { return refuseAnswer(link, &output) }
         case .have(let references):
-            guard let state = links[link], state.reconciler.takesOffers, nowMs >= state.offersAtMs,
-                state.refusals < Replicator.refusalsMax
+            guard let state = links[link], state.reconciler.takesOffers, nowMs >= state.offersAtMs, trusts(link)
             else { return }
             let lacking = try lacking(references, link, replica)
             guard overlay.hasEverybody else { return dissemination.announced(lacking, by: link, nowMs: nowMs) }
@@ -58,7 +57,7 @@ extension Replicator {
     private func lacking(
         _ references: [EntryReference], _ link: LinkID, _ replica: any ReplicaReader
     ) throws -> [EntryReference] {
-        let refused = links[link]?.refused
+        let refused = refused(by: link)
         return try references.filter { reference in
             try !remembered.contains(reference) && refused?.contains(reference) != true && !replica.contains(reference)
         }
@@ -95,7 +94,7 @@ extension Replicator {
 
     private func pull(_ link: LinkID, _ replica: any ReplicaReader, _ nowMs: UInt64) -> PeerPull {
         PeerPull(
-            replica: replica, remembered: remembered, refused: links[link]?.refused,
+            replica: replica, remembered: remembered, refused: refused(by: link),
             others: orderedLinks.filter { $0 != link }.compactMap { links[$0]?.reconciler }
                 .filter { $0.isGaining(nowMs: nowMs) })
     }
@@ -180,8 +179,7 @@ extension Replicator {
     ) throws {
         links[link]?.reconciler.store(new: result.applied.count + result.held.count, nowMs: output.nowMs)
         for reference in result.dead + denied { remembered.insert(reference) }
-        for reference in unsigned { links[link]?.refused.insert(reference) }
-        links[link]?.refusals += denied.count + unsigned.count
+        noteRefusals(denied.count + unsigned.count, unsigned: unsigned, link, output.nowMs)
         // They are good elsewhere, maybe: ask there soon.
         if !unsigned.isEmpty { compareSoon(except: link, output.nowMs) }
         observe(result.applied, &output)

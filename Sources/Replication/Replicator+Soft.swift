@@ -6,16 +6,21 @@ extension Replicator {
     mutating func receivedSoft(_ link: LinkID, _ records: [SoftRecord], _ output: inout Output) throws {
         let workspaceMs = workspaceMs(output.moment)
         var fresh: [SoftRecord] = []
+        var forged = 0
         for record in records where record.author != key.publicKey || record.instance != instance {
             // Known ones are not verified again: a relay costs a look-up, not a signature.
             guard soft.isNews(record, nowMs: output.nowMs, workspaceMs: workspaceMs) else { continue }
-            guard links[link]?.softQuota.takes(nowMs: output.nowMs) ?? true else { break }
+            guard takesSoft(link, output.nowMs) else { break }
             guard record.verifies(workspace: workspace, check: verify) else {
-                links[link]?.refusals += 1
+                forged += 1
                 continue
             }
             guard soft.admit(author: record.author, nowMs: output.nowMs) else { continue }
             if soft.insert(record, nowMs: output.nowMs, workspaceMs: workspaceMs) { fresh.append(record) }
+        }
+        if forged > 0 {
+            noteRefusals(forged, link, output.nowMs)
+            output.effects.append(.forged(link, forged))
         }
         relaySoft(fresh, of: records, link, &output)
         guard !fresh.isEmpty else { return }

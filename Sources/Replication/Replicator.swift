@@ -92,6 +92,8 @@ public struct Replicator: Sendable {
         /// Soft state of an author changed at these places.
         case softChanged([SoftState.Place])
         case close(LinkID, String)
+        /// A peer has sent so many records of soft state with signatures that are none.
+        case forged(LinkID, Int)
         /// Feed ``Event/drained(_:)`` when everything sent to the link has left its queue, which may be now.
         case awaitDrain(LinkID)
         /// What a comparison by keyed sums has found; what it found missing is being pulled.
@@ -125,7 +127,7 @@ public struct Replicator: Sendable {
     /// Up to so many nodes everybody links to everybody: some messages a second at each link are no burden yet, and a
     /// message needs one hop.
     public static let everybodyMax = 32
-    /// A peer whose entry was refused this often is not asked for entries any more until it connects anew.
+    /// A peer whose entry was refused this often is not asked for entries any more; see ``PeerAccount``.
     static let refusalsMax = 1000
     /// Ids that arrived dead or whose author may not write there are remembered, so that they are not wanted again.
     static let rememberedMax = 65_536
@@ -165,8 +167,11 @@ public struct Replicator: Sendable {
     var addresses: [PeerAddress] = []
     /// Bundles that were announced lately and that this node has, the newest last.
     var seals: [BundleSeal] = []
-    /// Of announcements in vain, on all links.
-    var vainSeals = SealQuota(SealQuota.vainOfAll, nowMs: 0)
+    /// Of announcements in vain, of all peers.
+    var vainSeals = Allowance(SealQuota.vainOfAll, nowMs: 0)
+    var accounts = PeerAccounts()
+    /// Of soft state of peers that are new here.
+    var newcomersSoft = Allowance(SoftQuota.ofNewcomers, nowMs: 0)
     var overlay: Overlay
     var dissemination = Dissemination()
     var overlaySeen = OverlayView()
@@ -254,7 +259,7 @@ public struct Replicator: Sendable {
         case .probe(let links): try probe(links, replica, &output)
         case .compareNow:
             for link in orderedLinks {
-                guard links[link].map({ $0.refusals < Replicator.refusalsMax }) ?? false else { continue }
+                guard trusts(link) else { continue }
                 try startComparison(link, replica, &output)
             }
         case .verify(let link): startKeyed(link, &output)

@@ -25,13 +25,16 @@ extension Replicator {
 /// How many records of soft state of one peer are verified: each costs a tenth of a millisecond, in which nothing else
 /// happens.
 ///
-/// What is beyond it is left: who is there says so again every few seconds. It counts for each link, not for each
+/// What is beyond it is left: who is there says so again every few seconds. It counts for each peer, not for each
 /// author, for whose a record really is only verifying tells.
 struct SoftQuota: Sendable {
     /// Records that may come at once, as from a neighbour in a large network to a newcomer.
     static let burst: UInt64 = 2048
     /// Records a second after it: the presence of thousands, and the typing of all who can be read at a time.
     static let rate: UInt64 = 500
+    /// Of all peers together that were not known a minute ago: otherwise whoever takes another identity for each link
+    /// would have a burst with each. To who has just started everybody is new, so this is enough for some thousands.
+    static let ofNewcomers: Allowance.Limits = (burst: 8192, rate: 2000)
 
     /// In thousandths.
     private var left = SoftQuota.burst * 1000

@@ -86,7 +86,7 @@ extension Simulation {
         case .adopt(let link, let seal):
             events.append(.adopted(link, seal, (try? node.store.adopt(seal, workspace: workspace)) ?? .ignored))
         case .contact, .alone, .clockFell: follow(effect, node)
-        case .softChanged, .verified, .notice, .aboutKey, .clonesChanged, .contactLost: break
+        case .softChanged, .verified, .notice, .aboutKey, .clonesChanged, .contactLost, .forged: break
         }
     }
 

@@ -16,7 +16,6 @@ struct Statements {
         let entry = Statements.entryColumns
         let record = Statements.recordColumns
         func statement(_ sql: String) -> Statement { database.statement(sql) }
-
         let isLiveBelow = "path >= ? AND path < ? AND held = 0"
         let range = "SELECT \(entry) FROM entry WHERE \(isLiveBelow) ORDER BY path"
         entryAtPath = statement("SELECT \(entry) FROM entry WHERE path = ? AND held = 0")

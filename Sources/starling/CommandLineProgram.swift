@@ -4,10 +4,10 @@ internal import ControlClient
 
 /// From the words of the command line to an exit code.
 enum CommandLineProgram {
-    static func run(_ words: [String]) -> Int32 {
+    static func run(_ words: () throws -> [String]) -> Int32 {
         let output = Output()
         do {
-            switch try Parser(StarlingProgram.table).parse(words) {
+            switch try Parser(StarlingProgram.table).parse(words()) {
             case .help(let path):
                 output.text(Help(StarlingProgram.table, columns: min(output.columns, 100)).text(path))
             case .version:

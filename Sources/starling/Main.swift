@@ -1,8 +1,9 @@
+internal import CommandLineKit
 internal import Glibc
 
 @main
 struct Main {
     static func main() {
-        exit(CommandLineProgram.run(Array(CommandLine.arguments.dropFirst())))
+        exit(CommandLineProgram.run(ProcessWords.read))
     }
 }

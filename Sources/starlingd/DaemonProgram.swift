@@ -41,9 +41,9 @@ enum DaemonProgram {
         ],
         environment: [("STARLING_HOME", "like --home")])
 
-    static func run(_ words: [String]) -> Int32 {
+    static func run(_ words: () throws -> [String]) -> Int32 {
         do {
-            switch try Parser(program).parse(words) {
+            switch try Parser(program).parse(words()) {
             case .help(let path): write(Help(program).text(path), STDOUT_FILENO)
             case .version: write("starlingd \(Node.version)\n", STDOUT_FILENO)
             case .run(let invocation): return Daemon.run(try options(invocation))

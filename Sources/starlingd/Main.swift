@@ -1,6 +1,7 @@
+internal import CommandLineKit
 internal import Glibc
 
 @main
 struct Main {
-    static func main() { exit(DaemonProgram.run(Array(CommandLine.arguments.dropFirst()))) }
+    static func main() { exit(DaemonProgram.run(ProcessWords.read)) }
 }

@@ -79,6 +79,28 @@ struct AvahiTests {
         try await ann.stop()
     }
 
+    /// What is between the daemon and Avahi hangs: it is the same for whoever chats, and doctor tells the two apart.
+    @Test(.timeLimit(.minutes(4))) func aHungBusBlocksNobody() async throws {
+        let lab = try Lab(hosts: 2)
+        let (ann, bob) = (Machine("ann", on: lab[1]), Machine("bob", on: lab[2]))
+        try lab.dbus(1, .stop)
+        try await ann.start()
+        try await bob.start()
+        try await commandsAnswer(ann)
+        try await discovery(ann, "does not answer", within: .seconds(60))
+        let run = try await ann.doctor(names: ["dbus"])
+        #expect(run.duration < .seconds(10) && run.row("dbus")["saw"] == "D-Bus does not answer")
+        try lab.dbus(1, .cont)
+        try await meet(ann, bob, within: .seconds(90))
+        try await ann.doctor(names: [])
+        try lab.dbus(1, .stop)
+        // They have each other, whatever becomes of the bus.
+        try await bob.say("still here")
+        try await converge(ann, bob, within: .seconds(60))
+        try await commandsAnswer(ann)
+        try await ann.stop()
+    }
+
     @Test(.timeLimit(.minutes(2))) func withoutAvahiAddressesDo() async throws {
         let lab = try Lab(hosts: 3, withoutAvahi: [1, 2])
         let (ann, bob, eve) = (

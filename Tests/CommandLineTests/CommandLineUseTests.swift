@@ -88,6 +88,15 @@ struct CommandLineUseTests {
         ])
         .finish()
         #expect(invalid.status == 1 && invalid.err.contains("not UTF-8"))
+        // Nor is a word taken for other text than was written.
+        for (program, arguments) in [("starling", "send general ok \"$1\""), ("starlingd", "--name \"$1\"")] {
+            let line = "\"$0\" \(arguments)"
+            let refused = try await ann.spawn([
+                "bash", "-c", "set -- $'a\\xffb'; \(line)", Lab.product(program),
+            ]).finish()
+            #expect(refused.status == 2 && refused.err.contains("is not UTF-8"), "\(refused.status) \(refused.err)")
+        }
+        #expect(try await ann.texts().suffix(1) == ["--json -x"])
         let key = try #require(try await ann.rows("read", "general").first?["key"]?.string)
         #expect(try await ann.row("edit", key, input: "edited\n")["key"]?.string == key)
         #expect(try await ann.texts().first == "edited")

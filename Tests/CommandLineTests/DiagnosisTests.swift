@@ -90,6 +90,12 @@ struct DiagnosisTests {
         evidence.diagnosis?.heard = []
         evidence.diagnosis?.peers = []
         evidence.routes = [:]
+        evidence.neighbours = [:]
+    }
+
+    private static func router(_ evidence: inout Evidence) {
+        evidence.router = IPAddress("10.99.0.254")
+        evidence.router.map { evidence.neighbours[$0] = true }
     }
 
     private static func unlink(_ outcome: Reach.Outcome, _ evidence: inout Evidence) {
@@ -185,7 +191,23 @@ struct DiagnosisTests {
                 IPAddress(text).map { evidence.neighbours[$0] = text.hasSuffix("254") }
             }
         },
+        Fault("multicast", .warning, "nothing but the router is there") { evidence in
+            leaveAlone(&evidence)
+            router(&evidence)
+            // It has something to offer itself, and that is no sign of what is beside it.
+            evidence.router.map { _ = evidence.multicast.voices.insert($0) }
+        },
+        Fault("multicast", .warning, "others are there, and none answers") { evidence in
+            leaveAlone(&evidence)
+            router(&evidence)
+            IPAddress("10.99.0.7").map { evidence.neighbours[$0] = true }
+        },
         Fault("heard", .warning, "nobody else is there") { leaveAlone(&$0) },
+        Fault("heard", .warning, "others are there, and run no Starling") { evidence in
+            leaveAlone(&evidence)
+            router(&evidence)
+            IPAddress("10.99.0.7").map { _ = evidence.multicast.voices.insert($0) }
+        },
         Fault("heard", .warning, "only others' workspaces") { evidence in
             leaveAlone(&evidence)
             evidence.diagnosis?.heard = [heard("foreign", ours: false, connected: false)]
@@ -210,6 +232,9 @@ struct DiagnosisTests {
         },
         Fault("accepted", .warning, "another version") { evidence in
             evidence.diagnosis?.peers.append(peer("10.99.0.3:47474", .mdns, .version, state: .refused))
+        },
+        Fault("accepted", .warning, "entries were spoilt on the way") { evidence in
+            evidence.diagnosis?.peers.append(peer("10.99.0.3:47474", .mdns, .forged, state: .refused))
         },
         Fault("accepted", .warning, "another version has dialled, and cannot be dialled") { evidence in
             var row = peer("10.99.0.3:47474", .inbound, .version, state: .refused)
@@ -247,6 +272,18 @@ struct DiagnosisTests {
         let checks = Diagnosis(evidence: try Self.healthy()).checks
         #expect(checks.allSatisfy { $0.level == .ok }, "\(checks.filter { $0.level != .ok })")
         #expect(Set(checks.map(\.name)).count == checks.count)
+    }
+
+    /// Many networks have no time server. While nobody's clock differs from this one it is told, and no fault.
+    @Test func aClockThatNobodySetsIsNoFaultByItself() throws {
+        var evidence = try Self.healthy()
+        evidence.isClockSynchronised = false
+        #expect(faulty(evidence).isEmpty)
+        let clock = try #require(Diagnosis(evidence: evidence).checks.first { $0.name == "clock" })
+        #expect(clock.saw.contains("not synchronised") && clock.saw.contains("12 ms"))
+        evidence.diagnosis?.peers[0].skewMs = 2_500
+        #expect(faulty(evidence).map(\.level) == [.warning])
+        #expect(faulty(evidence).map(\.mend) == [["sudo timedatectl set-ntp true"]])
     }
 
     @Test(arguments: faults) func aFaultIsNamedAndOnlyIt(_ fault: Fault) throws {

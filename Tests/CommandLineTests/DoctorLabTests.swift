@@ -27,7 +27,8 @@ struct DoctorLabTests {
         async let services: Void = servicesOfTheSystem()
         async let network: Void = theNetwork()
         async let others: Void = otherMachines()
-        _ = try await (machine, services, network, others)
+        async let apart: Void = apartFromTheStart()
+        _ = try await (machine, services, network, others, apart)
     }
 
     private func aMachine() async throws {
@@ -134,6 +135,28 @@ struct DoctorLabTests {
 
         try lab.cut(1)
         try await ann.doctor(names: ["families"])
+    }
+
+    /// An access point that keeps its clients apart, where nobody was ever heard: with what can be known then it is a
+    /// warning, and a problem when somebody is known who should be there.
+    private func apartFromTheStart() async throws {
+        let lab = try Lab(hosts: 3, withoutAvahi: [3])
+        let (ann, bob) = (Machine("ann", on: lab[1]), Machine("bob", on: lab[2]))
+        try lab.isolate(1, 2)
+        for host in [1, 2] { try await shell(lab[host], "ip route add default via \(lab[3].address)") }
+        try await ann.start()
+        try await bob.start()
+        let alone = try await ann.doctor(names: ["multicast"])
+        let row = alone.row("multicast")
+        #expect(row["level"] == "warning", "\(row)")
+        #expect(row["saw"]?.string?.hasSuffix("the access point keeps its clients from one another") == true, "\(row)")
+        _ = try await ann.row("peer", "add", lab[2].address)
+        try await eventually("it is more than a guess", within: .seconds(60)) {
+            try await DoctorRun(ann).row("multicast")["level"] == "problem"
+        }
+        try await ann.doctor(names: ["multicast"])
+        try lab.join(1, 2)
+        try await ann.doctor(names: [])
     }
 
     private func otherMachines() async throws {

@@ -63,6 +63,51 @@ struct OutputTests {
         #expect(names.shown("uid-3333") == "uid-3333")
     }
 
+    /// Four characters of a key are made in minutes; where two share them more are shown.
+    @Test func tagsThatWereMadeAlikeAreLonger() {
+        var names = Names()
+        names.set("0000-aaaa-bbbb-x7Qa", "bob")
+        names.set("1111-cccc-dddd-x7Qa", "Bob")
+        names.set("2222-eeee-ffff-y8Rb", "bob")
+        #expect(names.shown("0000-aaaa-bbbb-x7Qa") == "bob~aa-bbbb-x7Qa")
+        #expect(names.shown("1111-cccc-dddd-x7Qa") == "Bob~cc-dddd-x7Qa")
+        #expect(names.shown("2222-eeee-ffff-y8Rb") == "bob~y8Rb")
+        names.set("1111-cccc-dddd-x7Qa", "rob")
+        #expect(names.shown("0000-aaaa-bbbb-x7Qa") == "bob~x7Qa" && names.shown("1111-cccc-dddd-x7Qa") == "rob")
+        // A name that looks like another one with its tag has its own behind it.
+        names.set("3333-gggg-hhhh-z9Sc", "bob~x7Qa")
+        #expect(names.shown("3333-gggg-hhhh-z9Sc") == "bob~x7Qa~z9Sc")
+    }
+
+    @Test(arguments: ["bob", "BOB", "bob ", " bob", "b\u{A0}ob", "\u{3000}bob", "ｂｏｂ", "ＢＯB"])
+    func namesThatLookAlikeAreToldApart(name: String) {
+        var names = Names()
+        names.set("0000-x7Qa", "bob")
+        names.set("1111-y8Rb", name)
+        #expect(names.shown("0000-x7Qa") == "bob~x7Qa")
+        #expect(names.shown("1111-y8Rb").hasSuffix("~y8Rb"))
+    }
+
+    /// A message can say that its sender has any name; who is known is called by his own.
+    @Test func aMessageGivesItsSenderNoOtherName() {
+        func message(_ uid: String, _ name: String) -> MessageRow {
+            MessageRow(
+                key: "k", channel: "c", senderId: uid, senderName: name, text: "x", createdAt: 0, verified: true)
+        }
+        var eve = PersonRow(uid: "uid-of-eve-eeee", name: "eve", state: .offline, since: nil)
+        let nobody = PersonRow(uid: "uid-of-nobody-nnnn", name: "uid-of-n", state: .offline, since: nil)
+        let bob = PersonRow(uid: "uid-of-bob-bbbb", name: "bob", state: .offline, since: nil)
+        var senders = Senders([eve, nobody, bob])
+        let posing = [message(eve.uid, "bob"), message(nobody.uid, "bob"), message("uid-unknown-uuuu", "Bob")]
+        for row in posing { senders.add(row) }
+        #expect(posing.map(senders.shown) == ["eve", "bob~nnnn", "Bob~uuuu"])
+        // Told apart from somebody who has written nothing.
+        let other = PersonRow(uid: "x-cccc", name: "bob", state: .offline, since: nil)
+        #expect(Senders([bob, other]).shown(message(bob.uid, "")) == "bob~bbbb")
+        eve.namesakeOf = bob.uid
+        #expect(Senders([eve]).shown(posing[0]) == "⚠eve")
+    }
+
     @Test func unverifiedSendersAreMarked() {
         let format = MessageFormat(nameColumns: 6, columns: 0, style: Style(isColoured: false))
         let row = MessageRow(

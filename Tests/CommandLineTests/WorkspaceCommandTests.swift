@@ -119,6 +119,61 @@ struct AnotherNetworkTests {
         }
     }
 
+    /// On a network of IPv6 alone the router tells it from another one, too. Where there is nothing to tell it by,
+    /// nobody is met unless the machine has not left the network since it was sure.
+    @Test(.timeLimit(.minutes(4))) func networksOfIPv6AreToldApart() async throws {
+        let lab = try Lab(hosts: 4)
+        func shell(_ host: Int, _ line: String) async throws {
+            let result = try await lab[host].run(["sh", "-c", "PATH=$PATH:/usr/sbin:/sbin; \(line)"])
+            try #require(result.status == 0, "\(line): \(result.err)")
+        }
+        // Hosts 3 and 4 are routers; whoever sends them something knows their hardware addresses.
+        func route(_ host: Int, via router: Int) async throws {
+            try await shell(
+                host,
+                "ip -6 route replace default via fe80::\(router) dev eth0; "
+                    + "echo | socat -u - 'UDP6-SENDTO:[fe80::\(router)%eth0]:9'")
+        }
+        let (ann, bob) = (Machine("ann", on: lab[1]), Machine("bob", on: lab[2]))
+        for host in [1, 2] {
+            try await shell(host, "ip -4 addr flush dev eth0; ip addr add fd00:1::\(host)/64 dev eth0 nodad")
+            try await route(host, via: 3)
+        }
+        for machine in [ann, bob] { try await machine.start() }
+        try await meet(ann, bob, within: .seconds(60))
+        try await ann.say("in the office")
+        try await converge(ann, bob, within: .seconds(60))
+        try await eventually("the router is known", within: .seconds(60)) {
+            try await bob.row("workspace")["networks"]?[0]?.string?.hasPrefix("fd00:1::/64 (gateway ") == true
+        }
+        func isPaused(_ isPaused: Bool) async throws {
+            try await eventually("paused: \(isPaused)", within: .seconds(60)) {
+                try await bob.row("workspace")["paused"] == .bool(isPaused)
+            }
+        }
+
+        // The same prefix somewhere else.
+        try await route(2, via: 4)
+        try await isPaused(true)
+        try await ann.say("in the café")
+        try await route(2, via: 3)
+        try await isPaused(false)
+        try await converge(ann, bob, within: .seconds(60))
+
+        // Only the addresses are lost; then the cable is in another socket.
+        try await shell(2, "ip -6 route del default; ip -6 addr flush dev eth0 scope global")
+        try await ann.say("bob has no address")
+        try await converge(ann, bob, within: .seconds(60))
+        #expect(try await bob.row("workspace")["paused"] == false)
+        try lab.cut(2)
+        try lab.heal(2)
+        try await isPaused(true)
+        try await ann.say("where are you?")
+        #expect(try await bob.texts() == ["in the office", "in the café", "bob has no address"])
+        #expect(try await bob.row("workspace", "here")["paused"] == false)
+        try await converge(ann, bob, within: .seconds(60))
+    }
+
     /// Members find one another by nothing but their key, and nobody else finds anything.
     @Test(.timeLimit(.minutes(3))) func twoWorkspacesOnOneNetwork() async throws {
         let lab = try Lab(hosts: 3)

@@ -3,6 +3,7 @@ import Lab
 import Net
 import Seal
 import Testing
+import Tree
 
 @testable import Node
 
@@ -46,13 +47,31 @@ extension NodeTests {
             }
         }
 
+        /// Who is not let in because of what he has sent is told why, and so is whoever does not let him in.
+        @Test func aForgerIsNamedOnBothSides() async throws {
+            let anna = try await TestNode("anna")
+            let ben = try await TestNode("ben", peers: [anna])
+            let (annas, bens) = (try anna.client(), try ben.client())
+            try annas.waitForPerson(UID.text(ben.uid), "ben") { $0["state"] == "online" }
+            await anna.node.distrust(ben.uid)
+            try await eventually("ben knows why", within: .seconds(60)) {
+                try diagnosis(bens).peers.contains {
+                    $0.failure == .forged && $0.state == .refused && $0.reason == DialFailure.takenForForger
+                }
+            }
+            try await eventually("anna knows why", within: .seconds(60)) {
+                try diagnosis(annas).peers.contains { $0.failure == .forged && $0.reason == DialFailure.forger }
+            }
+        }
+
         @Test func wordsHaveKinds() {
             let expected: [(String, PeerRow.Failure?)] = [
                 ("\(NetError(.refused, errno: 111, operation: "connect"))", .refused),
                 ("\(NetError(.timedOut, errno: 110, operation: "connect"))", .timedOut),
                 ("\(NetError(.permissionDenied, errno: 1, operation: "connect"))", .forbidden),
                 ("\(CloseReason.ended)", .key), ("\(LinkError(.notStarling))", .key),
-                (DialFailure.noCommonVersion, .version), ("no handshake within 5 s", nil),
+                (DialFailure.noCommonVersion, .version), (DialFailure.forger, .forged),
+                ("no handshake within 5 s", nil),
             ]
             for (words, kind) in expected { #expect(DialFailure.kind(words) == kind, "\(words)") }
         }
@@ -68,5 +87,12 @@ extension NodeTests {
             #expect(counts.count(of: keys[0]) == 1_002)
             #expect(keys.count { counts.count(of: $0) > 0 } == DeniedCounts.peersMax)
         }
+    }
+}
+
+extension Node {
+    /// As if somebody had sent very much that was forged, from somewhere else.
+    fileprivate func distrust(_ node: Bytes32) {
+        noteForged(100_000, from: LinkSource(node: node, address: [192, 0, 2, 7]))
     }
 }

@@ -131,6 +131,75 @@ extension NodeTests {
             _ = try HostilePeer(team, networkKey: team.key(), workspace: team.workspaceID())
         }
 
+        // MARK: Networks without a name
+
+        private static func nameless(_ interface: String) -> NetworkPlace {
+            NetworkPlace(gateway: nil, isWayOut: false, prefixes: [], interface: interface)
+        }
+
+        /// A machine has link-local addresses on every network, in the seconds before it gets others and on some for
+        /// ever: they say nothing of where it is.
+        @Test func aNetworkWithoutANameIsNobodysHome() async throws {
+            var office = NetworkPlaceTests.office
+            office.interface = "wlan0 1"
+            let machine = Whereabouts([office])
+            let anna = try await TestNode("anna") { $0.places = { machine.now } }
+            let client = try anna.client()
+            try client.send(message: "in the office")
+            func isPaused(at places: NetworkPlace...) throws -> Bool {
+                machine.move(to: places)
+                try client.call("node.rescan")
+                return try client.call("workspace.show")["paused"] == true
+            }
+            #expect(try !isPaused(at: office))
+            #expect(try isPaused(at: NetworkPlaceTests.nameless("wlan0 3")))
+            #expect(throws: TestFailure.self) { try HostilePeer(anna) }
+            #expect(try !isPaused(at: office))
+            // It has lost its address and not left the network; then it is carried elsewhere.
+            #expect(try !isPaused(at: NetworkPlaceTests.nameless("wlan0 1")))
+            _ = try HostilePeer(anna)
+            #expect(try isPaused(at: NetworkPlaceTests.nameless("wlan0 3")))
+            #expect(try isPaused(at: NetworkPlaceTests.nameless("wlan0 1")))
+            // Nor is it to be known by its interface once it has been elsewhere.
+            #expect(try !isPaused(at: office))
+            var cafe = NetworkPlaceTests.cafe
+            cafe.interface = "wlan0 1"
+            #expect(try isPaused(at: cafe) && isPaused(at: NetworkPlaceTests.nameless("wlan0 1")))
+            // A person can say that such networks are good, all of them, for none can be told from another.
+            #expect(try client.call("workspace.here")["paused"] == false)
+            #expect(try client.call("workspace.show")["networks"]?[1] == "a network that gives no addresses")
+            #expect(try !isPaused(at: NetworkPlaceTests.nameless("eth7 9")))
+            // Yet a network that turns out to be another one after some seconds without a name is another one.
+            let other = NetworkPlace(
+                gateway: "52:54:00:00:00:03", isWayOut: true, prefixes: ["10.3.0.0/16"], interface: "eth7 9")
+            #expect(try isPaused(at: other))
+        }
+
+        /// Two machines on a cable: what was written there stays there, until the same cable gives addresses.
+        @Test func whatLivesOnANetworkWithoutANameStaysThere() async throws {
+            let machine = Whereabouts([NetworkPlaceTests.nameless("eth0 1")])
+            let anna = try await TestNode("anna") { options in
+                options.places = { machine.now }
+                options.namelessMs = 0
+            }
+            let client = try anna.client()
+            try client.send(message: "on the cable")
+            func networks(at places: NetworkPlace...) throws -> (isPaused: Bool, own: Int) {
+                machine.move(to: places)
+                try client.call("node.rescan")
+                let row = try client.call("workspace.show")
+                return (row["paused"] == true, row["networks"]?.array?.count ?? 0)
+            }
+            #expect(try networks(at: NetworkPlaceTests.nameless("eth0 1")) == (false, 1))
+            var office = NetworkPlaceTests.office
+            office.interface = "eth0 1"
+            #expect(try networks(at: office) == (false, 2))
+            var cafe = NetworkPlaceTests.cafe
+            cafe.interface = "wlan0 1"
+            #expect(try networks(at: cafe) == (true, 2))
+            #expect(try networks(at: NetworkPlaceTests.office) == (false, 2))
+        }
+
         // MARK: Telling networks apart
 
         private static func place(_ gateway: String?, _ prefixes: String..., isWayOut: Bool = true) -> NetworkPlace {
@@ -173,6 +242,14 @@ extension NodeTests {
             #expect(OwnNetworks(text: own.text) == own && own.places.count == 2)
             for number in 0..<40 { own.add([NetworkPlaceTests.place("g\(number)", "10.\(number).0.0/16")]) }
             #expect(own.places.count == OwnNetworks.placesMax && own.places.last?.gateway == "g39")
+            // One without a name goes along with others and is none of the workspace's.
+            let nameless = NetworkPlaceTests.nameless("eth1 0")
+            own.add([NetworkPlaceTests.place("aa", "10.0.0.0/8"), nameless])
+            #expect(own.verdict(on: [nameless]) == .nameless && own.places.allSatisfy { !$0.isNameless })
+            #expect(own.verdict(on: [nameless, NetworkPlaceTests.place("zz", "10.0.0.0/8")]) == .another)
+            own.add([nameless])
+            #expect(own.verdict(on: [nameless]) == .own && OwnNetworks(text: own.text) == own)
+            #expect(own.verdict(on: [NetworkPlaceTests.place("zz", "10.0.0.0/8")]) == .another)
             #expect(OwnNetworks(text: "\n x \n").places.isEmpty)
         }
 
@@ -181,6 +258,22 @@ extension NodeTests {
             eth0\t00000000\t0101A8C0\t0003\t0\t0\t100\t00000000\t0\t0\t0
             eth0\t0001A8C0\t00000000\t0001\t0\t0\t100\t00FFFFFF\t0\t0\t0
             tun0\t00000000\t0100080A\t0003\t0\t0\t50\t00000000\t0\t0\t0
+            bad
+
+            """
+
+        /// The last three: one that is refused, one of a longer prefix, and nonsense.
+        private static let routes6 = """
+            20010db8000000000000000000000000 40 00000000000000000000000000000000 00 00000000000000000000000000000000 \
+            00000100 00000001 00000000 00000001     eth5
+            00000000000000000000000000000000 00 00000000000000000000000000000000 00 fe8000000000000000000000000000fe \
+            00000400 00000002 00000000 00000003     eth5
+            00000000000000000000000000000000 00 00000000000000000000000000000000 00 fe8000000000000000000000000000fe \
+            00000400 00000002 00000000 00000003     eth0
+            00000000000000000000000000000000 00 00000000000000000000000000000000 00 00000000000000000000000000000000 \
+            ffffffff 00000001 00000000 00200200       lo
+            00000000000000000000000000000000 60 00000000000000000000000000000000 00 fe8000000000000000000000000000fe \
+            00000400 00000002 00000000 00000003     eth1
             bad
 
             """
@@ -210,15 +303,23 @@ extension NodeTests {
                 try interface("eth1", up, [("10.7.200.3", 18)]), try interface("eth2", up, [("169.254.3.4", 16)]),
                 try interface("docker0", up, [("172.17.0.1", 16)]),
                 try interface("tun0", up | UInt32(IFF_POINTOPOINT), [("10.8.0.2", 24)]),
-                try interface("eth3", UInt32(IFF_UP), [("10.9.0.1", 24)]),
+                try interface("eth3", UInt32(IFF_UP), [("10.9.0.1", 24)]), try interface("eth4", up, []),
+                try interface("eth5", up, [("fe80::5", 64), ("2001:db8::5", 64)]),
             ]
             let places = NetworkPlace.all(
-                interfaces, routes: NetworkPlaceTests.routes, neighbours: NetworkPlaceTests.neighbours)
+                interfaces, routes: NetworkPlaceTests.routes, neighbours: NetworkPlaceTests.neighbours,
+                routes6: NetworkPlaceTests.routes6,
+                hardware6: { index, address in index == 1 && address.last == 0xFE ? "52:54:00:00:00:06" : nil },
+                carrier: { $0 == "eth0" ? "4" : "1" })
             #expect(
                 places == [
                     NetworkPlace(
-                        gateway: "52:54:00:12:34:56", isWayOut: true, prefixes: ["192.168.1.0/24", "fd12:3456::/64"]),
-                    NetworkPlace(gateway: nil, isWayOut: false, prefixes: ["10.7.192.0/18"]),
+                        gateway: "52:54:00:12:34:56", isWayOut: true, prefixes: ["192.168.1.0/24", "fd12:3456::/64"],
+                        interface: "eth0 4"),
+                    NetworkPlace(gateway: nil, isWayOut: false, prefixes: ["10.7.192.0/18"], interface: "eth1 1"),
+                    NetworkPlaceTests.nameless("eth2 1"),
+                    NetworkPlace(
+                        gateway: "52:54:00:00:00:06", isWayOut: true, prefixes: ["2001:db8::/64"], interface: "eth5 1"),
                 ])
             let silent = NetworkPlace.all(interfaces, routes: NetworkPlaceTests.routes, neighbours: "")
             #expect(silent.first?.gateway == nil && silent.first?.isWayOut == true)

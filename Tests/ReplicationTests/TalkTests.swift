@@ -127,6 +127,35 @@ import Wire
         #expect(counter.count == Int(SoftQuota.burst) + 1024)
     }
 
+    /// Whoever takes another identity for each link has no burst with each.
+    @Test func newcomersShareAQuotaOfSoftState() throws {
+        let store = MemoryStore()
+        var machine = try machine(0, store)
+        let counter = Counter()
+        machine.verify = { _, _, _ in
+            counter.add()
+            return false
+        }
+        let record = SoftRecord(
+            signing: try Path(parsing: "presence/\(UID.text(author.publicKey))"), value: .bool(true),
+            hlc: HLC(ms: Self.wallMs), ttlMs: 6000, instance: 1, by: author, workspace: workspace)
+        let records = [SoftRecord](repeating: record, count: 1024)
+        var told = 0
+        for number in 0..<20 {
+            let peer = SigningKey(seed: Bytes32(repeating: UInt8(100 + number))).publicKey
+            let link = LinkID(100 + number)
+            _ = try machine.step(moment(10), .linkUp(link, peer: peer, instance: 7), store)
+            for effect in try machine.step(moment(10), .received(link, .soft(records)), store) {
+                if case .forged(link, let count) = effect { told += count }
+            }
+            _ = try machine.step(moment(10), .linkDown(link), store)
+        }
+        #expect(counter.count == Int(SoftQuota.ofNewcomers.burst) && told == counter.count)
+        // Who has been here for a while has a quota that they cannot use up.
+        _ = try machine.step(moment(62_000), .received(asking, .soft(records)), store)
+        #expect(counter.count == Int(SoftQuota.ofNewcomers.burst) + 1024)
+    }
+
     private final class Counter: Sendable {
         private let number = Mutex(0)
         var count: Int { number.withLock { $0 } }

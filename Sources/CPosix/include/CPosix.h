@@ -75,6 +75,10 @@ int starling_netlink_open(void);
 // Empties it. Returns 1 if there was anything (also when the kernel had to drop messages), 0 if not.
 int starling_netlink_drain(int descriptor);
 
+// The hardware address of an IPv6 neighbour by the kernel's table (rtnetlink(7), RTM_GETNEIGH); /proc has IPv4's alone.
+// Returns 1 if it is known, 0 if not.
+int starling_neighbour(uint32_t interface, const uint8_t address[16], uint8_t hardware[6]);
+
 // A timer of CLOCK_BOOTTIME, which goes on while the machine is suspended (timerfd_create(2)): what became due meanwhile
 // is readable at once when it wakes.
 int starling_boot_timer_open(void);

@@ -7,7 +7,9 @@ enum Read {
     static let command = Command(
         "read", "Read the messages of a channel, oldest first",
         details: [
-            "A question mark behind a name says that the message's key does not certify its sender.",
+            "A question mark behind a name says that the message's key does not certify its sender; ⚠ before it, that "
+                + "you know the name from another key: see starling who. Of one name people are told apart as "
+                + "bob~x7Qa.",
             "With --follow and --json an edit repeats the row, and a deleted message is {key, in, deleted: true}.",
         ],
         arguments: [.channel],
@@ -25,7 +27,7 @@ enum Read {
     static func run(_ session: Session) throws {
         let number = try session.invocation.integer("number", in: 0...10_000) ?? 50
         let channel = try session.channel("CHANNEL")
-        let printer = MessagePrinter(session)
+        let printer = try MessagePrinter(session)
         guard session.invocation.has("follow") else {
             guard number > 0 else { return }
             return printer.print(try list(session, channel, number))
@@ -76,13 +78,14 @@ enum Read {
 /// Prints messages one after another, for `read`.
 private final class MessagePrinter {
     private let session: Session
-    private var names = Names()
+    private var senders = Senders()
     private var format: MessageFormat?
     private var lastDay: LocalTime?
     private var shown: Set<String> = []
 
-    init(_ session: Session) {
+    init(_ session: Session) throws {
         self.session = session
+        if !session.json { senders = try Senders(session) }
     }
 
     func print(_ rows: [JSON]) {
@@ -91,8 +94,8 @@ private final class MessagePrinter {
             return
         }
         let messages = rows.compactMap { try? MessageRow(json: $0) }
-        for message in messages where !message.deleted { names.set(message.senderId, message.senderName) }
-        let widest = messages.map { TextWidth.of(names.shown($0.senderId)) + ($0.verified ? 0 : 1) }.max() ?? 0
+        for message in messages where !message.deleted { senders.add(message) }
+        let widest = messages.map { TextWidth.of(senders.shown($0)) + ($0.verified ? 0 : 1) }.max() ?? 0
         format = format ?? layout(min(MessageFormat.nameMax, max(6, widest)))
         for message in messages { print(message) }
     }
@@ -115,6 +118,6 @@ private final class MessagePrinter {
         lastDay = time
         if !shown.insert(row.key).inserted { output.line(output.styled("changed:", .dim)) }
         if session.invocation.has("keys") { output.line(output.styled(Escaper.escape(row.key), .dim)) }
-        for line in format.lines(row, time: time, name: names.shown(row.senderId)) { output.line(line) }
+        for line in format.lines(row, time: time, name: senders.shown(row)) { output.line(line) }
     }
 }

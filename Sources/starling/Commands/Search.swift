@@ -38,7 +38,7 @@ enum Search {
         let messages = rows.compactMap { try? MessageRow(json: $0) }
         guard !messages.isEmpty else { return Output.complain("no message is found") }
         let channels = try names(session)
-        for line in lines(messages, text, channels, session) { session.output.line(line) }
+        for line in lines(messages, text, channels, try Senders(session), session) { session.output.line(line) }
     }
 
     private static func find(_ session: Session, _ text: String) throws -> [JSON] {
@@ -68,12 +68,12 @@ enum Search {
     }
 
     private static func lines(
-        _ messages: [MessageRow], _ text: String, _ channels: [String: String], _ session: Session
+        _ messages: [MessageRow], _ text: String, _ channels: [String: String], _ known: Senders, _ session: Session
     ) -> [String] {
-        var names = Names()
-        for message in messages { names.set(message.senderId, message.senderName) }
+        var senders = known
+        for message in messages { senders.add(message) }
         let output = session.output
-        let widest = messages.map { TextWidth.of(names.shown($0.senderId)) + ($0.verified ? 0 : 1) }.max() ?? 0
+        let widest = messages.map { TextWidth.of(senders.shown($0)) + ($0.verified ? 0 : 1) }.max() ?? 0
         var format = MessageFormat(
             nameColumns: min(MessageFormat.nameMax, max(6, widest)), columns: output.isTerminal ? output.columns : 0,
             style: output.style)
@@ -87,7 +87,7 @@ enum Search {
             }
             last = (time, message.channel)
             if session.invocation.has("keys") { lines.append(output.styled(Escaper.escape(message.key), .dim)) }
-            lines += format.lines(message, time: time, name: names.shown(message.senderId))
+            lines += format.lines(message, time: time, name: senders.shown(message))
         }
         return lines
     }

@@ -179,6 +179,42 @@ extension Diagnosis {
         !isBlind && !hearsSomebody && evidence.connected.isEmpty && !silent.isEmpty && hasNeighbour
     }
 
+    /// Machines that have answered something that was sent to all. The router does not count: that it is heard says
+    /// nothing of those beside this one.
+    private var voices: [IPAddress] {
+        evidence.multicast.voices.filter { !own.contains($0.bytes) && $0.isIPv4 && $0 != evidence.router }
+    }
+
+    /// Machines that answer when they are asked singly, the router not among them.
+    private var neighbours: [IPAddress] {
+        evidence.neighbours.filter { address, isThere in
+            isThere && isOnLAN(address) && address != evidence.router && !own.contains(address.bytes)
+        }.map(\.key)
+    }
+
+    /// Nobody was ever heard and nobody is known: what can be said then is weaker.
+    private var silence: Check? {
+        guard !hearsSomebody, evidence.connected.isEmpty, voices.isEmpty else { return nil }
+        let mend = [
+            "on another machine of this network: starling doctor", "starling peer add HOST:PORT",
+        ]
+        if let first = neighbours.min(by: { "\($0)" < "\($1)" }) {
+            let count = neighbours.count
+            return Check(
+                name: "multicast", level: .warning,
+                saw: "\(Words.count(Int64(count), "machine is", "machines are")) there on this network, as \(first), "
+                    + "but nothing answers what is sent to all: they have nothing that would, or the network does not "
+                    + "pass it on",
+                mend: ["in the switch or access point: switch off IGMP snooping and multicast filtering"] + mend)
+        }
+        guard let router = evidence.router, evidence.neighbours[router] == true, isOnLAN(router) else { return nil }
+        return Check(
+            name: "multicast", level: .warning,
+            saw: "the router \(router) answers and nothing else on this network does: nobody else is here, or the "
+                + "access point keeps its clients from one another",
+            mend: ["in the access point: switch off client isolation (also called AP isolation or guest mode)"] + mend)
+    }
+
     var multicast: Check {
         guard !isBlind, evidence.diagnosis?.discovery == .up, oneWay.level == .ok else {
             return .skipped("multicast", unseen)
@@ -202,8 +238,11 @@ extension Diagnosis {
                 "in the switch or access point: switch off IGMP snooping and multicast filtering",
                 "on the other machine: starling doctor", "starling peer add HOST:PORT")
         }
+        if let silence { return silence }
         return .ok(
-            "multicast", hearsSomebody ? "the network passes on what is sent to all" : "nothing speaks against it")
+            "multicast",
+            hearsSomebody || !voices.isEmpty
+                ? "the network passes on what is sent to all" : "nothing speaks against it")
     }
 
     var heard: Check {
@@ -220,7 +259,9 @@ extension Diagnosis {
         if foreign > 0 { words.append("\(foreign) of other workspaces") }
         if !counts.isEmpty { return .ok("heard", words.joined(separator: ", ")) }
         let isExplained = isBlind || [record, oneWay, multicast].contains { $0.level == .problem }
-        if isExplained || record.level == .warning { return .skipped("heard", "nobody yet; see above") }
+        if isExplained || [record, multicast].contains(where: { $0.level == .warning }) {
+            return .skipped("heard", "nobody yet; see above")
+        }
         if !evidence.connected.isEmpty {
             return .ok("heard", "nobody, but \(evidence.connected.count) connected by their addresses")
         }
@@ -230,8 +271,13 @@ extension Diagnosis {
                 "\(words.joined(separator: ", ")), and nobody of this one: the others are elsewhere, or you are",
                 "starling status   # names this node's workspace; compare it with the others'")
         }
+        let others = voices.count
         return .warning(
-            "heard", "nobody else runs Starling on this network, or the network keeps you apart",
+            "heard",
+            others == 0
+                ? "nobody else runs Starling on this network, or the network keeps you apart"
+                : "nobody else runs Starling on this network; it passes on what is sent to all, and "
+                    + "\(Words.count(Int64(others), "other machine answers", "other machines answer"))",
             "on the other machine: starling doctor", "starling peer add HOST:PORT")
     }
 

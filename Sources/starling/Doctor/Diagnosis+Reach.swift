@@ -103,7 +103,7 @@ extension Diagnosis {
     /// Something answers there, and does not let this node in.
     var accepted: Check {
         let refused = (evidence.diagnosis?.peers ?? []).filter { row in
-            row.state != .connected && (row.failure == .key || row.failure == .version)
+            row.state != .connected && [.key, .version, .forged].contains(row.failure)
                 // It may have ended since.
                 && (row.path == .inbound
                     || Endpoint(row.address).map { evidence.reached[$0] == .open || evidence.reached[$0] == nil }
@@ -116,9 +116,12 @@ extension Diagnosis {
             return .ok("accepted", "nobody has refused this node")
         }
         let words = refused.map { row in
-            row.failure == .version
-                ? "\(row.address) is of another version: \(row.reason ?? "it has no protocol in common with this one")"
-                : "\(row.address) answers and ends the handshake: it is in another workspace, or no Starling"
+            switch row.failure {
+            case .version:
+                "\(row.address) is of another version: \(row.reason ?? "it has no protocol in common with this one")"
+            case .forged: "\(row.address): \(row.reason ?? "entries without a valid signature have been sent")"
+            default: "\(row.address) answers and ends the handshake: it is in another workspace, or no Starling"
+            }
         }
         var mend: [String] = []
         let others = refused.filter { $0.failure == .version }
@@ -127,6 +130,9 @@ extension Diagnosis {
         }
         if others.contains(where: { $0.isNewer != true }) {
             mend.append("on that machine: make install && starling daemon stop && starling daemon start")
+        }
+        if refused.contains(where: { $0.failure == .forged }) {
+            mend.append("on the machine that sent them: sudo smartctl -H /dev/sda   # its disk may be failing")
         }
         if refused.contains(where: { $0.failure == .key }) {
             mend.append("starling workspace   # names this node's; compare it with the other's")

@@ -40,6 +40,8 @@ struct Evidence {
     var reached: [Endpoint: Reach.Outcome] = [:]
     /// The interface that packets to an address take.
     var routes: [IPAddress: String] = [:]
+    /// The router of IPv4.
+    var router: IPAddress?
     /// Whether hosts on this machine's networks have said who has their address, when somebody asked.
     var neighbours: [IPAddress: Bool] = [:]
 

@@ -59,7 +59,8 @@ struct Examination {
 
     private mutating func lookAtNetwork() {
         evidence.interfaces = LocalInterface.all()
-        if let router = Reach.gateway(SmallFile.text("/proc/net/route")) { Reach.nudge(router) }
+        evidence.router = Reach.gateway(SmallFile.text("/proc/net/route"))
+        evidence.router.map(Reach.nudge)
         evidence.multicast = MulticastQuery.ask(evidence.interfaces, durationMs: Self.multicastMs)
         let own = Set(evidence.interfaces.flatMap(\.addresses).map(\.address))
         var endpoints = evidence.unlinked.sorted { $0.key < $1.key }.flatMap { $0.value.endpoints }

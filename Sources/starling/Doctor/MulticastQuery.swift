@@ -16,11 +16,16 @@ struct MulticastAnswer: Equatable {
 enum MulticastQuery {
     private static let port: UInt16 = 5353
     private static let type = ["_starling", "_tcp", "local"]
+    /// Whoever offers anything answers this (RFC 6763 section 9): one who does shows that the network passes on what is
+    /// sent to all, whether anybody runs Starling or not.
+    private static let anything = ["_services", "_dns-sd", "_udp", "local"]
     /// Answers that are read, however many come.
     private static let answersMax = 1_024
 
     struct Result: Equatable {
         var answers: [MulticastAnswer] = []
+        /// Who has answered anything, this machine included.
+        var voices: Set<IPAddress> = []
         /// Interfaces over which a question went out.
         var asked: Set<String> = []
         /// Interfaces on which this machine forbids it (EPERM).
@@ -50,11 +55,12 @@ enum MulticastQuery {
         }
         guard !lines.isEmpty else { return result }
         let begin = DoctorClock.nowMs()
-        let id = UInt16.random(in: 1 ... .max)
+        // The answer has the number of its question.
+        let id = UInt16.random(in: 1 ... .max - 1)
         for round in 0..<2 {
             for line in lines { send(line, id, &result) }
             let end = begin + Int64(round == 0 ? durationMs / 3 : durationMs)
-            collect(lines, untilMs: end, &result)
+            collect(lines, id, untilMs: end, &result)
         }
         return result
     }
@@ -104,9 +110,13 @@ enum MulticastQuery {
         } else if errno == EPERM || errno == EACCES {
             result.forbidden.insert(line.interface.name)
         }
+        let other = DNSMessage.question(anything, id: id + 1)
+        _ = unsafe line.group.withSocketAddress(port: port) {
+            unsafe sendto(line.descriptor, other, other.count, 0, $0, $1)
+        }
     }
 
-    private static func collect(_ lines: [Line], untilMs endMs: Int64, _ result: inout Result) {
+    private static func collect(_ lines: [Line], _ id: UInt16, untilMs endMs: Int64, _ result: inout Result) {
         while true {
             let left = endMs - DoctorClock.nowMs()
             guard left > 0 else { return }
@@ -114,13 +124,13 @@ enum MulticastQuery {
             let count = nfds_t(lines.count)
             guard unsafe poll(&entries, count, Int32(clamping: left)) > 0 else { continue }
             for (line, entry) in zip(lines, entries) where entry.revents != 0 {
-                guard result.answers.count < answersMax else { return }
-                if let answer = receive(line) { result.answers.append(answer) }
+                guard result.answers.count + result.voices.count < answersMax else { return }
+                receive(line, id, &result)
             }
         }
     }
 
-    private static func receive(_ line: Line) -> MulticastAnswer? {
+    private static func receive(_ line: Line, _ id: UInt16, _ result: inout Result) {
         var bytes = [UInt8](repeating: 0, count: DNSMessage.sizeMax)
         var storage = sockaddr_storage()
         var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -133,8 +143,12 @@ enum MulticastQuery {
                 return count
             }
         }
-        guard count > 0, let source else { return nil }
-        return answer(DNSMessage.records(Array(bytes.prefix(count))), line.interface, source)
+        guard count > 2, let source else { return }
+        let records = DNSMessage.records(Array(bytes.prefix(count)))
+        guard !records.isEmpty else { return }
+        result.voices.insert(source)
+        guard UInt16(bytes[0]) << 8 | UInt16(bytes[1]) == id else { return }
+        if let answer = answer(records, line.interface, source) { result.answers.append(answer) }
     }
 
     /// What the records tell of instances of Starling; nil if nothing.
