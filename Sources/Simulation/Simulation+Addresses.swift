@@ -6,7 +6,7 @@ internal import Wire
 extension Simulation {
     /// A dial that nobody answers fails after this long.
     static let connectMs: UInt64 = 3000
-    /// Those who could not be reached are tried again this often.
+    /// Those who could not be reached, or had links enough, are tried again after this long.
     static let unreachedMs: UInt64 = 10_000
 
     static func address(_ index: Int) -> String { "node:\(index)" }

@@ -15,6 +15,8 @@ extension Scenario {
     /// In a large network what is not pushed is announced after 2 s and asked for a second later, more than once on its
     /// way where the tree has just been torn.
     private static let lazyMs: UInt64 = 10_000
+    /// Nobody takes a presence that is older than its life and this.
+    private static let replayMs: UInt64 = 60_000
 
     func checkAll(isEqual: Bool) throws {
         if isEqual, !hasOtherTimes { checkQuiet() }
@@ -184,6 +186,13 @@ extension Scenario {
         return max(Scenario.presenceTTLMs, lives.max() ?? 0)
     }
 
+    /// How much later than everybody else somebody may hear of a presence. Whose time is another one in a large network
+    /// sees few, is told of all by each new neighbour, and then counts from there; until it is too old to be believed.
+    private var lateMs: UInt64 {
+        guard profile.isLarge else { return 0 }
+        return hasRightClocks ? Scenario.lazyMs : presenceLifeMs + Scenario.replayMs
+    }
+
     /// Of a node that has ended without a word nothing is left when its time is up.
     private func checkSoftEnds() {
         guard honest.count > 1 else { return }
@@ -193,7 +202,7 @@ extension Scenario {
         simulation.run(forMs: presenceLifeMs / 2 + Scenario.sweepMs)
         note("node \(dead.index) ends for good")
         simulation.stop(dead.index, chance(2) ? .kill : .powerFailure)
-        simulation.run(forMs: presenceLifeMs + Scenario.sweepMs + (profile.isLarge ? Scenario.lazyMs : 0))
+        simulation.run(forMs: presenceLifeMs + Scenario.sweepMs + lateMs)
         for node in running where !node.replicator.soft.live(of: dead.author).isEmpty {
             let left = node.replicator.soft.live(of: dead.author).map { "\($0.path) of \($0.hlc), \($0.ttlMs) ms" }
             records.complain("node \(node.index) still shows of \(dead.index), which has ended: \(left)")

@@ -1,5 +1,8 @@
 internal import Glibc
 internal import Scenarios
+internal import Synchronization
+
+private let isToldToStop = Atomic<Bool>(false)
 
 /// Plays scenarios of the simulator, a seed each, on all processors: `count` of them from `first` on, or until told to
 /// stop. Ends with 1 at a violation, and says how to play it again.
@@ -23,6 +26,7 @@ struct Main {
         let nodes = number(2) > 1 ? Int(clamping: number(2)) : nil
         let jobs = number(3) > 0 ? number(3) : UInt64(max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
         if count == 1 { exit(try replay(first, nodes) ? 0 : 1) }
+        watchSignals()
         exit(try await soak(first, count, nodes, jobs: jobs) ? 0 : 1)
     }
 
@@ -40,7 +44,6 @@ struct Main {
     private static func hex(_ number: UInt64) -> String { String(number, radix: 16) }
 
     private static func soak(_ first: UInt64, _ count: UInt64, _ nodes: Int?, jobs: UInt64) async throws -> Bool {
-        blockSignals()
         let clock = ContinuousClock()
         let start = clock.now
         func seconds() -> Double { (clock.now - start) / .seconds(1) }
@@ -49,7 +52,7 @@ struct Main {
         let sum = try await withThrowingTaskGroup(of: Sum.self) { group in
             var (sum, next, saidS) = (Sum(), first, 0.0)
             func playNext() {
-                guard next < end, !isToldToStop() else { return }
+                guard next < end, !isToldToStop.load(ordering: .relaxed) else { return }
                 let seed = next
                 next += 1
                 group.addTask { try play(seed, nodes) }
@@ -106,17 +109,12 @@ struct Main {
 
     // MARK: Signals
 
-    /// Ctrl-C ends the run between two seeds, with its sum.
-    private static func blockSignals() {
-        var signals = sigset_t()
-        unsafe sigemptyset(&signals)
-        for signal in [SIGINT, SIGTERM] { unsafe sigaddset(&signals, signal) }
-        unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
-    }
-
-    private static func isToldToStop() -> Bool {
-        var signals = sigset_t()
-        unsafe sigpending(&signals)
-        return unsafe sigismember(&signals, SIGINT) == 1 || sigismember(&signals, SIGTERM) == 1
+    /// Ctrl-C ends the run between two seeds, with its sum. It needs a handler: the main thread waits with no signal
+    /// blocked.
+    private static func watchSignals() {
+        _ = isToldToStop.load(ordering: .relaxed)
+        for number in [SIGINT, SIGTERM] {
+            signal(number) { _ in isToldToStop.store(true, ordering: .relaxed) }
+        }
     }
 }
