@@ -7,6 +7,7 @@ FIRST ?= 0
 COUNT ?= 10000
 SEED ?= 1
 MINUTES ?= 20
+NODES ?= 0
 export DESTDIR
 
 MAKEFLAGS += --no-print-directory
@@ -54,9 +55,9 @@ model: ## the tree against a naive model (FIRST=0 COUNT=10000 seeds)
 	@.ci/model $(FIRST) $(COUNT)
 
 soak: COUNT = 0
-soak: ## many nodes and all that can go wrong, until Ctrl-C (FIRST=0 COUNT=seeds)
+soak: ## many nodes and all that can go wrong, until Ctrl-C (FIRST=0 COUNT=seeds NODES=1000)
 	@.ci/prepare build
-	@.ci/soak $(FIRST) $(COUNT)
+	@.ci/soak $(FIRST) $(COUNT) $(NODES)
 
 lab-soak: ## 12 hosts on this machine and all that can go wrong with their networks (SEED=1 MINUTES=20); needs root
 	@.ci/prepare build run test

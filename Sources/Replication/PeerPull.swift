@@ -10,6 +10,7 @@ struct PeerPull: PullSource {
     let refused: RememberedReferences?
     /// Pulls from other peers.
     let others: [Reconciler]
+    let nowMs: UInt64
 
     func digest(of bucket: TimeBucket) throws -> DigestPrefix { DigestPrefix(try replica.digest(of: bucket)) }
 
@@ -38,7 +39,7 @@ struct PeerPull: PullSource {
         return named
     }
 
-    func isTaken(_ range: ReferenceRange) -> Bool { others.contains { $0.pulls(range) } }
+    func isTaken(_ range: ReferenceRange) -> Bool { others.contains { $0.pulls(range, nowMs: nowMs) } }
 }
 
 /// An entry of a range as a question names it.

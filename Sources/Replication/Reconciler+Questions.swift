@@ -40,12 +40,11 @@ extension Reconciler {
         }
         guard isActive else { return messages }
         if tasks.isEmpty, comparisons.isEmpty, questions.isEmpty, !postponed.isEmpty {
-            tasks = postponed.filter { !source.isTaken($0.range) }
-            postponed = []
+            takeBack(isTaken: source.isTaken)
         }
         var lookedUp = 0
         while lookedUp < Reconciler.lookedUpMax, let task = tasks.popLast() {
-            switch try ask(task, source, &lookedUp) {
+            switch try ask(task, source, nowMs, &lookedUp) {
             case .nothing: continue
             case .message(let message): messages.append(message)
             case .wait:
@@ -63,7 +62,9 @@ extension Reconciler {
         case wait
     }
 
-    private mutating func ask(_ task: Task, _ source: some PullSource, _ lookedUp: inout Int) throws -> Asked {
+    private mutating func ask(
+        _ task: Task, _ source: some PullSource, _ nowMs: UInt64, _ lookedUp: inout Int
+    ) throws -> Asked {
         var task = task
         var ours = task.ours
         if let bucket = task.bucket {
@@ -72,7 +73,7 @@ extension Reconciler {
             ours = digest.count
             if task.stage == .whole, Reconciler.isCompared(bucket, ours, task.theirs.count) {
                 guard comparisons.count < Reconciler.comparisonsMax else { return .wait }
-                comparisons.insert(bucket)
+                comparisons[bucket] = nowMs
                 lookedUp += bucket.level < TimeBucket.storedLevelMax ? 256 : ours
                 return .message(.compare(bucket, try source.children(of: bucket)))
             }
@@ -100,7 +101,11 @@ extension Reconciler {
             if let rest = named.rest { tasks.append(task.then(.rest, rest)) }
         }
         lookedUp += named.count
-        questions.append(Question(range: named.range, bytes: bytes, arrived: arrived, task: task, next: next))
+        let heldUntilMs = heldUntilMs(task.hold, bytes: bytes, nowMs: nowMs)
+        questions.append(
+            Question(
+                range: named.range, bytes: bytes, arrived: arrived, hold: task.hold ?? hold(untilMs: heldUntilMs),
+                heldUntilMs: heldUntilMs, task: task, next: next))
         let salt = task.stage == .mend ? Salt.keyed(mendKey) : .quick(salt)
         return .message(.sift(Sift(range: named.range, salt: salt, bytesMax: bytes, known: named.known)))
     }

@@ -61,6 +61,8 @@ struct Reconciler {
         var theirs: DigestPrefix
         /// Own entries, where they are not those of the bucket.
         var ours = 0
+        /// Of what is left of an answer.
+        var hold: Hold?
 
         init(_ bucket: TimeBucket, theirs: DigestPrefix) {
             (stage, range, self.bucket, self.theirs) = (.whole, ReferenceRange(bucket), bucket, theirs)
@@ -75,6 +77,13 @@ struct Reconciler {
         }
     }
 
+    /// For how long the first question about a stretch left it to the peer; what the peer brings makes that longer.
+    struct Hold: Equatable {
+        let untilMs: UInt64
+        /// Entries gained before.
+        let gained: Int
+    }
+
     /// A question that is not answered yet, or whose answer is not stored yet.
     struct Question {
         let range: ReferenceRange
@@ -82,6 +91,9 @@ struct Reconciler {
         var bytes: Int
         /// Entries that had come from the peer when it was asked.
         let arrived: Int
+        let hold: Hold
+        /// Until then the range is left to this peer.
+        let heldUntilMs: UInt64
         let task: Task
         /// What to do when the answer is stored.
         let next: Task?
@@ -90,11 +102,14 @@ struct Reconciler {
     }
 
     private(set) var isActive = false
+    /// Something was left to other peers to the end.
+    private(set) var hasLeft = false
     /// What is still to be looked at, the next one last.
     var tasks: [Task] = []
     /// Stretches that another peer is asked for.
     var postponed: [Task] = []
-    var comparisons: Set<TimeBucket> = []
+    /// With the times at which they were asked for.
+    var comparisons: [TimeBucket: UInt64] = [:]
     /// In the order in which they were asked and are answered.
     var questions: [Question] = []
     /// Offered and missing here, oldest first; asked for from the end.
@@ -125,7 +140,7 @@ struct Reconciler {
     /// - `salt`: for the fingerprints of this comparison.
     mutating func start(theirs: DigestPrefix, salt: UInt64, nowMs: UInt64) {
         guard !isActive else { return }
-        isActive = true
+        (isActive, hasLeft) = (true, false)
         self.salt = salt
         (progressMs, gainedMs) = (nowMs, nowMs)
         gainedBefore = gained
@@ -139,7 +154,7 @@ struct Reconciler {
         _ buckets: [(bucket: TimeBucket, ours: Int, theirs: Int)], key: Bytes32, nowMs: UInt64
     ) {
         guard !buckets.isEmpty else { return }
-        if !isActive { (isActive, progressMs, gainedMs, gainedBefore) = (true, nowMs, nowMs, gained) }
+        if !isActive { (isActive, hasLeft, progressMs, gainedMs, gainedBefore) = (true, false, nowMs, nowMs, gained) }
         mendKey = key
         for (bucket, ours, theirs) in buckets {
             var task = Task(bucket, theirs: DigestPrefix(count: theirs, sum: 0))
@@ -175,9 +190,29 @@ struct Reconciler {
     /// A pull that brings nothing new for so long stands in no other one's way: who answers with what is known already,
     /// or what nobody may write, could keep an entry from coming from anybody else.
     static let gainingMs: UInt64 = 10_000
+    /// What a peer is asked for is left to it for ``gainingMs`` and so long as that takes at so many bytes a
+    /// millisecond, what it was asked for before included; then another one is asked as well. So who gives an entry now
+    /// and then holds nothing for more than 75 s, and what is small for little more than 10 s.
+    static let heldBytesPerMs = 16
 
     /// Whether what is being pulled may be left to this pull.
     func isGaining(nowMs: UInt64) -> Bool { isActive && nowMs <= gainedMs &+ Reconciler.gainingMs }
+
+    /// Whether this pull is worth waiting for: it gains, and answers in time.
+    func isPrompt(nowMs: UInt64) -> Bool {
+        isGaining(nowMs: nowMs) && !comparisons.values.contains { nowMs > $0 &+ Reconciler.gainingMs }
+            && !questions.contains { $0.commit == nil && nowMs > $0.heldUntilMs }
+    }
+
+    /// Until when a stretch that is asked for now is left to the peer.
+    func heldUntilMs(_ hold: Hold?, bytes: Int, nowMs: UInt64) -> UInt64 {
+        let untilMs = nowMs &+ Reconciler.gainingMs &+ UInt64((spent + bytes) / Reconciler.heldBytesPerMs)
+        guard let hold else { return untilMs }
+        let brought = max(0, gained - hold.gained) * bytesPerEntry
+        return min(untilMs, hold.untilMs &+ UInt64(brought / Reconciler.heldBytesPerMs))
+    }
+
+    func hold(untilMs: UInt64) -> Hold { Hold(untilMs: untilMs, gained: gained) }
 
     /// Whether the peer has been asked for something that has not come yet.
     var isOwed: Bool { !outstanding.isEmpty || questions.contains { $0.commit == nil } }
@@ -191,8 +226,10 @@ struct Reconciler {
     /// Whether entries may come that nobody has named.
     var isSifting: Bool { questions.contains { $0.commit == nil } }
 
-    /// Whether part of a range is being pulled.
-    func pulls(_ range: ReferenceRange) -> Bool { questions.contains { $0.range.overlaps(range) } }
+    /// Whether part of a range is being pulled, and left to this pull.
+    func pulls(_ range: ReferenceRange, nowMs: UInt64) -> Bool {
+        isGaining(nowMs: nowMs) && questions.contains { nowMs <= $0.heldUntilMs && $0.range.overlaps(range) }
+    }
 
     // MARK: Offers
 
@@ -265,7 +302,7 @@ struct Reconciler {
         _ bucket: TimeBucket, _ summaries: [BucketSummary], nowMs: UInt64,
         children: (TimeBucket) throws -> [ChildDigest]
     ) rethrows -> Bool {
-        guard comparisons.remove(bucket) != nil else { return true }
+        guard comparisons.removeValue(forKey: bucket) != nil else { return true }
         progressMs = nowMs
         return try take(summaries, below: bucket, children)
     }
@@ -306,8 +343,9 @@ struct Reconciler {
         if question.range.after < reached {
             // Whoever sends nothing and says that there is more would be asked for ever.
             guard question.arrived < arrived else { return false }
-            tasks.append(
-                question.task.then(.rest, ReferenceRange(after: question.range.after, through: reached)))
+            var rest = question.task.then(.rest, ReferenceRange(after: question.range.after, through: reached))
+            rest.hold = question.hold
+            tasks.append(rest)
         }
         release()
         return true
@@ -332,12 +370,20 @@ struct Reconciler {
         return missing < max(1, ours / denseMax)
     }
 
+    /// What is left to other peers is looked at again, and let go if it still is.
+    mutating func takeBack(isTaken: (ReferenceRange) -> Bool) {
+        tasks = postponed.filter { !isTaken($0.range) }
+        hasLeft = tasks.count < postponed.count
+        postponed = []
+    }
+
     /// Ends a pull that has nothing left to ask; returns true if it just ended.
     mutating func finish() -> Bool {
         guard isActive, tasks.isEmpty, comparisons.isEmpty, questions.isEmpty, commits.isEmpty, waiting.isEmpty,
             outstanding.isEmpty
         else { return false }
         isActive = false
+        hasLeft = hasLeft || !postponed.isEmpty
         postponed = []
         return true
     }

@@ -8,6 +8,8 @@ extension Replicator {
     static let pullsMax = 3
     /// Who is ahead lets the other one pull first, until nothing has been asked for this long.
     static let turnMs: UInt64 = 400
+    /// A peer that was not asked for what another one was being asked for is compared with again after this long.
+    static let leftMs: UInt64 = 2500
     /// Messages at the end of a channel that are pulled first.
     static let tailMessages = 200
     /// Channels whose ends are.
@@ -22,7 +24,7 @@ extension Replicator {
         else { return false }
         let ours = DigestPrefix(try replica.digest(of: .root))
         guard ours != theirs, theirs.count > 0, !isPatient(link, nowMs: nowMs) else { return false }
-        let pulls = links.values.count { $0.reconciler.isGaining(nowMs: nowMs) }
+        let pulls = links.values.count { $0.reconciler.isPrompt(nowMs: nowMs) }
         guard pulls < Replicator.pullsMax else { return false }
         // Otherwise both would name all they have in what differs. The one with less has less to name; of what is not
         // much both may.

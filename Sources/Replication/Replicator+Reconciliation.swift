@@ -88,23 +88,27 @@ extension Replicator {
         for message in messages { output.send(link, message) }
         let received = reconciler.received
         let ended = reconciler.finish()
+        let hasLeft = reconciler.hasLeft
         links[link]?.reconciler = reconciler
-        if ended { try compared(link, received, replica, &output) }
+        if ended { try compared(link, received, hasLeft, replica, &output) }
     }
 
     private func pull(_ link: LinkID, _ replica: any ReplicaReader, _ nowMs: UInt64) -> PeerPull {
         PeerPull(
             replica: replica, remembered: remembered, refused: refused(by: link),
-            others: orderedLinks.filter { $0 != link }.compactMap { links[$0]?.reconciler }
-                .filter { $0.isGaining(nowMs: nowMs) })
+            others: orderedLinks.filter { $0 != link }.compactMap { links[$0]?.reconciler }.filter { $0.isActive },
+            nowMs: nowMs)
     }
 
     /// A comparison has ended: what was missing here has been asked for and answered.
     private mutating func compared(
-        _ link: LinkID, _ received: Int, _ replica: any ReplicaReader, _ output: inout Output
+        _ link: LinkID, _ received: Int, _ hasLeft: Bool, _ replica: any ReplicaReader, _ output: inout Output
     ) throws {
         let nowMs = output.nowMs
-        if received > 0 {
+        if received == 0, hasLeft {
+            // Nothing was wrong with this peer, but it was not asked.
+            links[link]?.compareAtMs = nowMs &+ Replicator.leftMs
+        } else if received > 0 {
             links[link]?.compareDelayMs = LinkState.compareDelayMs
             links[link]?.compareAtMs = nowMs &+ LinkState.compareDelayMs
         } else {

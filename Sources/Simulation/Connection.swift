@@ -26,6 +26,8 @@ final class Connection {
     let link: LinkID
     var ends: [End]
     var isBroken = false
+    /// One of the two had links enough.
+    var isDemoted = false
     var faults = LinkFaults.none
 
     init(link: LinkID, ends: [End]) {

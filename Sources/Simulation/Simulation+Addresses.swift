@@ -6,6 +6,8 @@ internal import Wire
 extension Simulation {
     /// A dial that nobody answers fails after this long.
     static let connectMs: UInt64 = 3000
+    /// Those who could not be reached, or had links enough, are tried again after this long.
+    static let unreachedMs: UInt64 = 10_000
 
     static func address(_ index: Int) -> String { "node:\(index)" }
 
@@ -27,6 +29,17 @@ extension Simulation {
     func dialLater(_ index: Int, _ other: Int) {
         let atMs = nowMs + UInt64.random(in: Simulation.redialMs, using: &random)
         queue.insert(.dial(index, other), atMs: atMs)
+    }
+
+    /// Somebody who has heard of few tries those again whom he does not reach, or he might stay alone.
+    func dialDue(_ index: Int, _ other: Int) {
+        let node = nodes[index]
+        guard node.dialsEverybody else { return }
+        if node.known != nil, node.state == .running, !isReachable(index, other) {
+            queue.insert(.dial(index, other), atMs: nowMs + Simulation.unreachedMs)
+        } else {
+            connect(index, other)
+        }
     }
 
     func knows(_ index: Int, _ other: Int) -> Bool { nodes[index].known?.contains(other) ?? true }

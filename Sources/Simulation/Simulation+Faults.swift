@@ -84,6 +84,7 @@ extension Simulation {
     public func clone(_ index: Int, skewMs: Int64 = 0) -> SimulatedNode {
         let node = addNode(skewMs: skewMs, key: nodes[index].key, disk: backup(index))
         node.part = nodes[index].part
+        node.known = nodes[index].known
         node.tagMax = nodes[index].tagMax
         dial(node)
         return node
@@ -162,7 +163,9 @@ extension Simulation {
     func dial(_ node: SimulatedNode) {
         guard options.dials, node.state == .running else { return }
         for other in node.known ?? Array(nodes.indices)
-        where node.dialsEverybody && isReachable(node.index, other) && !isConnected(node.index, other) {
+        where node.dialsEverybody && (node.known != nil || isReachable(node.index, other))
+            && !isConnected(node.index, other)
+        {
             dialLater(node.index, other)
         }
     }

@@ -116,6 +116,10 @@ extension Simulation {
         connections[Pair(x, y)] = nil
         guard options.dials else { return }
         for (index, other) in [(x, y), (y, x)] where nodes[index].dialsEverybody && knows(index, other) {
+            // Whoever was let go is not dialled again at once.
+            if connection.isDemoted {
+                return queue.insert(.dial(index, other), atMs: nowMs + Simulation.unreachedMs)
+            }
             return dialLater(index, other)
         }
     }

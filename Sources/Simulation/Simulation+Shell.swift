@@ -77,7 +77,9 @@ extension Simulation {
         case .commit(let link, let bundles): events.append(commit(bundles, from: link, node))
         case .close(let link, _): close(link, node)
         case .awaitDrain(let link): awaitDrain(link, node)
-        case .demote(let link): close(link, node)
+        case .demote(let link):
+            node.links[link]?.isDemoted = true
+            close(link, node)
         case .connect(let address): connect(node, to: address)
         case .connectAny(let count): connectAny(count, node)
         case .dialEverybody(let isOn): dialsEverybody(isOn, node)

@@ -101,10 +101,16 @@ public final class Simulation {
         workspace = Bytes32(repeating: 7)
         self.options = options
         for index in 0..<count { addNode(skewMs: index < skewsMs.count ? skewsMs[index] : 0) }
-        guard let knows = options.knows else { return }
+        if let knows = options.knows { letKnow(knows) }
+    }
+
+    /// From here on each node has heard of others only at random, and of whom it then hears from them.
+    ///
+    /// - `count`: of so many others at most.
+    public func letKnow(_ count: Int) {
         for node in nodes {
             node.known = []
-            for _ in 0..<knows { tell(node.index, of: Int.random(in: nodes.indices, using: &random)) }
+            for _ in 0..<count { tell(node.index, of: Int.random(in: nodes.indices, using: &random)) }
         }
     }
 
@@ -158,7 +164,7 @@ public final class Simulation {
         case .closed(let connection, let side): closed(connection, side)
         case .linkUp(let connection, let side): linkUp(connection, side)
         case .drained(let connection, let side): drained(connection, side)
-        case .dial(let x, let y): if nodes[x].dialsEverybody { connect(x, y) }
+        case .dial(let x, let y): dialDue(x, y)
         case .unreachable(let index, let start, let other): unreachable(index, start: start, other)
         case .boot(let index): boot(index)
         case .maintain(let index, let start):

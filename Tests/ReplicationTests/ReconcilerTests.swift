@@ -250,6 +250,29 @@ private struct FakeSource: PullSource {
         #expect(machine.outstanding.isEmpty && machine.deadlineMs == nil)
     }
 
+    /// Who gives an entry now and then keeps his pull alive, but not what he was asked for from others.
+    @Test func aStretchIsLeftToAPeerOnlyWhileItComes() throws {
+        for isHonest in [false, true] {
+            var (machine, sift) = try sifting()
+            #expect(machine.pulls(sift.range, nowMs: Reconciler.gainingMs))
+            let given = try bundles(isHonest ? 1000 : 1, bytes: 1000)
+            for ms in stride(from: UInt64(9000), through: 180_000, by: 9000) {
+                machine.arrive(given, nowMs: ms)
+                machine.store(new: given.count, nowMs: ms)
+                #expect(machine.isGaining(nowMs: ms))
+                // There is always more.
+                let reached = references(0..<1)[0]
+                let goesOn = machine.sifted(through: sift.range.through, reached: reached, nowMs: ms)
+                #expect(goesOn)
+                let range = ReferenceRange(after: sift.range.after, through: reached)
+                let asked = sifts(try machine.pump(nowMs: ms, FakeSource()) { $0 })
+                sift = try #require(asked.first { $0.range == range })
+                let isLeft = isHonest || ms <= Reconciler.gainingMs
+                #expect(machine.pulls(range, nowMs: ms) == isLeft && machine.isPrompt(nowMs: ms) == isLeft, "\(ms) ms")
+            }
+        }
+    }
+
     /// Who answers, but with what is here already, keeps his own pull alive; what it was to bring is left to others.
     @Test func aPullThatBringsNothingNewStandsInNobodysWay() throws {
         let key = SigningKey(seed: Bytes32(repeating: 1))

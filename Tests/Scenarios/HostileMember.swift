@@ -22,6 +22,7 @@ package final class HostileMember: Intruder {
     var isCalm = false
 
     private static let seenMax = 64
+    private static let victimsMax = 200
 
     package init(seed: UInt64, node: SimulatedNode, liesAboutTime: Bool = false) {
         self.liesAboutTime = liesAboutTime
@@ -38,7 +39,7 @@ package final class HostileMember: Intruder {
 
     package func linkUp(_ link: LinkID, peer: Bytes32, _ node: SimulatedNode, _ simulation: Simulation) {
         links[link] = peer
-        if !victims.contains(peer) { victims.append(peer) }
+        if victims.count < HostileMember.victimsMax, !victims.contains(peer) { victims.append(peer) }
         simulation.send(.hello(vitals(simulation, like: nil), peers: connected()), node, link)
     }
 

@@ -12,6 +12,11 @@ extension Scenario {
     private static let quietMs: UInt64 = 25_000
     /// A sweep through the soft state, and messages under way.
     private static let sweepMs: UInt64 = 1000
+    /// In a large network what is not pushed is announced after 2 s and asked for a second later, more than once on its
+    /// way where the tree has just been torn.
+    private static let lazyMs: UInt64 = 10_000
+    /// Nobody takes a presence that is older than its life and this.
+    private static let replayMs: UInt64 = 60_000
 
     func checkAll(isEqual: Bool) throws {
         if isEqual, !hasOtherTimes { checkQuiet() }
@@ -162,11 +167,30 @@ extension Scenario {
 
     /// Everybody sees everybody online.
     private func checkPresence() {
+        // Who was not reached in time is heard of with his next refresh.
+        let limitMs = profile.isLarge ? presenceLifeMs : 0
+        let authors = Set(running.map(\.author)).count
+        _ = simulation.run(atMostMs: limitMs, everyMs: 1000) {
+            running.allSatisfy { $0.replicator.soft.liveAuthorCount >= authors }
+        }
         for node in running {
-            for other in running where node.replicator.soft.live(of: other.author).isEmpty {
+            for other in running where !node.replicator.soft.isLive(other.author) {
                 records.complain("node \(node.index) does not see that \(other.index) is online")
             }
         }
+    }
+
+    /// How long anybody's presence lives: in a large network it is refreshed ever more slowly.
+    private var presenceLifeMs: UInt64 {
+        let lives = running.flatMap { node in node.replicator.soft.live(of: node.author).map(\.ttlMs) }
+        return max(Scenario.presenceTTLMs, lives.max() ?? 0)
+    }
+
+    /// How much later than everybody else somebody may hear of a presence. Whose time is another one in a large network
+    /// sees few, is told of all by each new neighbour, and then counts from there; until it is too old to be believed.
+    private var lateMs: UInt64 {
+        guard profile.isLarge else { return 0 }
+        return hasRightClocks ? Scenario.lazyMs : presenceLifeMs + Scenario.replayMs
     }
 
     /// Of a node that has ended without a word nothing is left when its time is up.
@@ -175,10 +199,10 @@ extension Scenario {
         let dead = pick(honest)
         guard honest.count(where: { $0.author == dead.author }) == 1 else { return }
         // Who has just come hears of him from others, and counts from then.
-        simulation.run(forMs: Scenario.presenceTTLMs / 2 + Scenario.sweepMs)
+        simulation.run(forMs: presenceLifeMs / 2 + Scenario.sweepMs)
         note("node \(dead.index) ends for good")
         simulation.stop(dead.index, chance(2) ? .kill : .powerFailure)
-        simulation.run(forMs: Scenario.presenceTTLMs + Scenario.sweepMs)
+        simulation.run(forMs: presenceLifeMs + Scenario.sweepMs + lateMs)
         for node in running where !node.replicator.soft.live(of: dead.author).isEmpty {
             let left = node.replicator.soft.live(of: dead.author).map { "\($0.path) of \($0.hlc), \($0.ttlMs) ms" }
             records.complain("node \(node.index) still shows of \(dead.index), which has ended: \(left)")

@@ -10,7 +10,22 @@ extension Scenario {
     func disturb() throws {
         let possible = Profile.Fault.allCases.filter(profile.has)
         guard let fault = possible.randomElement(using: &random) else { return }
-        let (x, y) = (below(simulation.nodes.count), below(simulation.nodes.count))
+        guard profile.isLarge, Scenario.single.contains(fault) else { return disturb(fault) }
+        for _ in 0...below(profile.nodeCount / 16) { disturb(fault) }
+    }
+
+    /// What happens to one node or link at a time; in a large network to many.
+    private static let single: Set<Profile.Fault> = [
+        .flaps, .silence, .badLinks, .sleep, .jumps, .kill, .powerFailure, .midStep, .diskFull,
+    ]
+
+    private func disturb(_ fault: Profile.Fault) {
+        var (x, y) = (below(simulation.nodes.count), below(simulation.nodes.count))
+        if profile.isLarge {
+            // Of two nodes hardly any have a link.
+            x = pick(honest).index
+            y = simulation.nodes[x].neighbours.randomElement(using: &random) ?? y
+        }
         switch fault {
         case .flaps:
             note("the link between \(x) and \(y) breaks")

@@ -37,12 +37,13 @@ package final class Scenario {
     private let isLogging: Bool
     private(set) var log: [String] = []
 
+    /// - `nodes`: how many there are; nil for as many as the seed says.
     /// - `isLogging`: writing down what happens takes time, so only a failure is played again with it.
-    package init(seed: UInt64, isLogging: Bool = false) throws {
+    package init(seed: UInt64, nodes: Int? = nil, isLogging: Bool = false) throws {
         self.seed = seed
         self.isLogging = isLogging
         random = SplitMix64(seed: seed)
-        profile = Profile(&random)
+        profile = Profile(seed: seed, nodes: nodes, &random)
         var options = Simulation.Options()
         options.dials = true
         options.losesUnflushed = profile.has(.powerFailure)
@@ -62,7 +63,17 @@ package final class Scenario {
         }
         // What it held before it held anything: a database that was deleted.
         if profile.has(.restore) { backups = honest.map { ($0.index, simulation.backup($0.index)) } }
-        simulation.connectAll()
+        if profile.isLarge { formViews() } else { simulation.connectAll() }
+    }
+
+    /// Others that a node of a large network has heard of when it starts.
+    private static let knows = 4
+
+    /// Everybody starts at once, and some time later whatever happens begins to.
+    private func formViews() {
+        simulation.letKnow(Scenario.knows)
+        announce()
+        simulation.run(forMs: UInt64(below(10_000)))
     }
 
     private func addNode() {
@@ -76,12 +87,15 @@ package final class Scenario {
             skewMs = Int64.random(in: -10 * hourMs...10 * hourMs, using: &random)
         }
         let node = simulation.addNode(skewMs: skewMs)
-        if profile.has(.oldVersion), chance(2) { node.tagMax = Scenario.oldTagMax }
+        if profile.has(.oldVersion), chance(2) {
+            node.tagMax = profile.isLarge ? Scenario.oldViewsTagMax : Scenario.oldTagMax
+        }
         note("node \(node.index): skew \(skewMs / 1000) s\(node.tagMax == nil ? "" : ", an older version")")
     }
 
-    /// The greatest tag of the first version of the protocol.
+    /// The greatest tag of the first version of the protocol, and of the first with views of a large network.
     static let oldTagMax: UInt64 = 17
+    static let oldViewsTagMax: UInt64 = 29
 
     func note(_ words: @autoclosure () -> String) {
         guard isLogging else { return }
@@ -133,11 +147,12 @@ package final class Scenario {
     }
 
     private func pauseMs() -> UInt64 {
+        if profile.isLarge { return UInt64.random(in: 0..<pick([100, 100, 100, 2000, 2000, 8000]), using: &random) }
         switch below(100) {
-        case ..<50: UInt64.random(in: 0..<100, using: &random)
-        case ..<85: UInt64.random(in: 0..<3000, using: &random)
-        case ..<98: UInt64.random(in: 0..<30_000, using: &random)
-        default: UInt64.random(in: 0..<(profile.isSlow ? 300_000 : 30_000), using: &random)
+        case ..<50: return UInt64.random(in: 0..<100, using: &random)
+        case ..<85: return UInt64.random(in: 0..<3000, using: &random)
+        case ..<98: return UInt64.random(in: 0..<30_000, using: &random)
+        default: return UInt64.random(in: 0..<(profile.isSlow ? 300_000 : 30_000), using: &random)
         }
     }
 
@@ -145,7 +160,9 @@ package final class Scenario {
         if profile.has(.soft) { announce() }
         hostile?.act(simulation)
         try signTogether()
-        if below(10) < 7 { try write() } else { try disturb() }
+        let isWrite = below(10) < 7
+        // More happens at a time where there are more whom it may happen to.
+        for _ in 0..<(profile.isLarge ? 1 + below(3) : 1) { if isWrite { try write() } else { try disturb() } }
         if chance(20) { checkSizes() }
     }
 
@@ -185,7 +202,11 @@ package final class Scenario {
     var hasOtherTimes: Bool { !hasRightClocks && honest.contains { $0.store.heldCount > 0 } }
 
     private func complainUnequal() {
-        let counts = honest.map { "\($0.index): \($0.store.entryCount)" }.joined(separator: ", ")
+        var holders: [Int: [Int]] = [:]
+        for node in honest { holders[node.store.entryCount, default: []].append(node.index) }
+        let counts = holders.sorted { $0.key < $1.key }.map { count, nodes in
+            nodes.count > 4 ? "\(count) at \(nodes.count) nodes" : "\(count) at \(nodes)"
+        }.joined(separator: ", ")
         for node in honest {
             let counts = "\(node.store.entryCount) entries, \(node.store.heldCount) held"
             note("node \(node.index): \(counts), \(node.replicator.sizes)")

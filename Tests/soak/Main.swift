@@ -1,32 +1,38 @@
 internal import Glibc
 internal import Scenarios
+internal import Synchronization
+
+private let isToldToStop = Atomic<Bool>(false)
 
 /// Plays scenarios of the simulator, a seed each, on all processors: `count` of them from `first` on, or until told to
 /// stop. Ends with 1 at a violation, and says how to play it again.
 ///
 ///     soak 0 10000
 ///     soak 4711 1
+///     soak 0 10 1000
 @main
 struct Main {
-    private static let batch: UInt64 = 64
     private static let saysEveryS = 10.0
 
     static func main() async throws {
         let arguments = CommandLine.arguments.dropFirst()
         let numbers = arguments.compactMap { UInt64($0) }
-        guard numbers.count == arguments.count, numbers.count <= 3 else {
-            print("usage: soak [FIRST [COUNT [JOBS]]]")
+        guard numbers.count == arguments.count, numbers.count <= 4 else {
+            print("usage: soak [FIRST [COUNT [NODES [JOBS]]]]: NODES 0 for as many as each seed says")
             exit(2)
         }
-        let (first, count) = (numbers.first ?? 0, numbers.dropFirst().first ?? 0)
-        let jobs = numbers.count == 3 ? numbers[2] : UInt64(max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
-        if count == 1 { exit(try replay(first) ? 0 : 1) }
-        exit(try await soak(first, count, jobs: max(1, jobs)) ? 0 : 1)
+        func number(_ index: Int) -> UInt64 { index < numbers.count ? numbers[index] : 0 }
+        let (first, count) = (number(0), number(1))
+        let nodes = number(2) > 1 ? Int(clamping: number(2)) : nil
+        let jobs = number(3) > 0 ? number(3) : UInt64(max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+        if count == 1 { exit(try replay(first, nodes) ? 0 : 1) }
+        watchSignals()
+        exit(try await soak(first, count, nodes, jobs: jobs) ? 0 : 1)
     }
 
     /// Plays one seed and tells what happens in it.
-    private static func replay(_ seed: UInt64) throws -> Bool {
-        let outcome = try Scenario(seed: seed, isLogging: true).run()
+    private static func replay(_ seed: UInt64, _ nodes: Int?) throws -> Bool {
+        let outcome = try Scenario(seed: seed, nodes: nodes, isLogging: true).run()
         for line in outcome.log { print(line) }
         print(
             "seed \(seed): trace \(hex(outcome.traceHash)), \(outcome.eventCount) events, "
@@ -37,22 +43,30 @@ struct Main {
 
     private static func hex(_ number: UInt64) -> String { String(number, radix: 16) }
 
-    private static func soak(_ first: UInt64, _ count: UInt64, jobs: UInt64) async throws -> Bool {
-        blockSignals()
+    private static func soak(_ first: UInt64, _ count: UInt64, _ nodes: Int?, jobs: UInt64) async throws -> Bool {
         let clock = ContinuousClock()
         let start = clock.now
         func seconds() -> Double { (clock.now - start) / .seconds(1) }
-        var sum = Sum()
-        var (next, saidS) = (first, 0.0)
-        while count == 0 || next < first + count, !isToldToStop() {
-            let end = count == 0 ? next + batch : min(next + batch, first + count)
-            sum.add(try await play(next..<end, jobs: jobs))
-            next = end
-            if seconds() - saidS >= saysEveryS {
+        let end = count == 0 ? UInt64.max : first + count
+        // One large network takes as long as hundreds of small ones: whoever is done takes the next seed.
+        let sum = try await withThrowingTaskGroup(of: Sum.self) { group in
+            var (sum, next, saidS) = (Sum(), first, 0.0)
+            func playNext() {
+                guard next < end, !isToldToStop.load(ordering: .relaxed) else { return }
+                let seed = next
+                next += 1
+                group.addTask { try play(seed, nodes) }
+            }
+            for _ in 0..<jobs { playNext() }
+            while let part = try await group.next() {
+                sum.add(part)
+                playNext()
+                guard seconds() - saidS >= saysEveryS else { continue }
                 saidS = seconds()
                 print(sum.words(saidS))
                 fflush(nil)
             }
+            return sum
         }
         print(sum.words(seconds()))
         return sum.failures == 0
@@ -79,31 +93,14 @@ struct Main {
         }
     }
 
-    private static func play(_ seeds: Range<UInt64>, jobs: UInt64) async throws -> Sum {
-        try await withThrowingTaskGroup(of: Sum.self) { group in
-            for job in 0..<jobs {
-                group.addTask {
-                    var sum = Sum()
-                    for seed in stride(from: seeds.lowerBound + job, to: seeds.upperBound, by: Int(jobs)) {
-                        sum.add(try play(seed))
-                    }
-                    return sum
-                }
-            }
-            var sum = Sum()
-            for try await part in group { sum.add(part) }
-            return sum
-        }
-    }
-
-    private static func play(_ seed: UInt64) throws -> Sum {
-        let scenario = try Scenario(seed: seed)
+    private static func play(_ seed: UInt64, _ nodes: Int?) throws -> Sum {
+        let scenario = try Scenario(seed: seed, nodes: nodes)
         let outcome = scenario.run()
         let isGood = outcome.violations.isEmpty
         if !isGood {
             print("seed \(seed) (\(scenario.profile.words)):")
             for violation in outcome.violations.prefix(5) { print("  \(violation)") }
-            print("  to play it again: make soak FIRST=\(seed) COUNT=1")
+            print("  to play it again: make soak FIRST=\(seed) COUNT=1\(nodes.map { " NODES=\($0)" } ?? "")")
         }
         return Sum(
             seeds: 1, failures: isGood ? 0 : 1, eventCount: outcome.eventCount,
@@ -112,17 +109,12 @@ struct Main {
 
     // MARK: Signals
 
-    /// Ctrl-C ends the run between two seeds, with its sum.
-    private static func blockSignals() {
-        var signals = sigset_t()
-        unsafe sigemptyset(&signals)
-        for signal in [SIGINT, SIGTERM] { unsafe sigaddset(&signals, signal) }
-        unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
-    }
-
-    private static func isToldToStop() -> Bool {
-        var signals = sigset_t()
-        unsafe sigpending(&signals)
-        return unsafe sigismember(&signals, SIGINT) == 1 || sigismember(&signals, SIGTERM) == 1
+    /// Ctrl-C ends the run between two seeds, with its sum. It needs a handler: the main thread waits with no signal
+    /// blocked.
+    private static func watchSignals() {
+        _ = isToldToStop.load(ordering: .relaxed)
+        for number in [SIGINT, SIGTERM] {
+            signal(number) { _ in isToldToStop.store(true, ordering: .relaxed) }
+        }
     }
 }
