@@ -102,7 +102,7 @@ final class Database {
     /// Otherwise the log is written back when nothing else happens (``writeBack()``); this is for who writes without a
     /// pause. Each time takes some milliseconds, and with SQLite's default of 1,000 pages that is one message in a
     /// hundred.
-    private static let logPages = 4096
+    private static let logPages = 2560
 
     /// Prepares for many changes, or gives back what that took.
     func expectMuch(_ isBulk: Bool) throws {
