@@ -59,6 +59,8 @@ extension Node {
     private static let indexPauseMs: UInt64 = 12
     /// While much is written the pause is so many times as long as the step: 4 % of the time.
     private static let indexBusyPause: UInt64 = 24
+    /// Then a step takes no longer than this, for somebody may be waiting.
+    private static let indexBusyTurnNs: UInt64 = 1_000_000
 
     // MARK: Requests
 
@@ -288,7 +290,7 @@ extension Node {
             return indexLater(Node.indexDelayMs - restMs)
         }
         do {
-            let endNs = startNs &+ Node.searchTurnNs
+            let endNs = startNs &+ (isQuiet ? Node.searchTurnNs : Node.indexBusyTurnNs)
             let isMoreLeft = try store.indexMessages(limit: Node.indexStep) { EventLoop.monotonicNs() < endNs }
             let stepMs = (EventLoop.monotonicNs() &- startNs) / 1_000_000
             if isMoreLeft { indexLater(isQuiet ? Node.indexPauseMs : (stepMs + 1) * Node.indexBusyPause) }

@@ -333,8 +333,8 @@ public struct Replicator: Sendable {
         clock.update(own: own, peers: peers, nowMs: moment.elapsedMs)
     }
 
-    /// What a peer is told of this node. While much waits to be pushed to him there is nothing to compare yet: the root is
-    /// that of nothing.
+    /// What a peer is told of this node. While much waits to be pushed to him there is nothing to compare yet: the root
+    /// is that of nothing.
     mutating func vitals(_ link: LinkID, _ moment: Moment, _ replica: any ReplicaReader) throws -> Vitals {
         let isEarly = links[link]?.backlog.waitsBehind != nil && isPatient(link, nowMs: moment.monotonicMs)
         return Vitals(
