@@ -22,8 +22,8 @@ struct PushQuota: Sendable {
     static let delayMs: UInt64 = 1000
 
     struct Limits: Sendable {
-        /// Entries that may come at once: two of the largest bundles.
-        var burst: Int64 = 8192
+        /// Entries that may come at once: those of a large paste or a busy bot, a twentieth of a second of work.
+        var burst: Int64 = 2048
         /// Entries a second after it: more than a person types or a busy bot sends, and less than half of what a node
         /// verifies and stores on one core.
         var rate: Int64 = 4000
