@@ -312,7 +312,7 @@ extension Node {
             }
             updateDiscovery()
             personChanged(peer)
-            leaveVerification(id)
+            leaveVerification(link)
         } else {
             let stage = link.isEstablished ? "closed" : "closed before a handshake"
             logOutside(.info, "connection \(describe(link)) \(stage): \(reason)")

@@ -78,10 +78,16 @@ extension Node {
         finishVerification(force: false)
     }
 
-    /// A link that has ended answers nothing more.
-    func leaveVerification(_ id: LinkID) {
-        guard verification?.peers[id]?.row == nil, verification?.peers.removeValue(forKey: id) != nil else { return }
-        finishVerification(force: false)
+    /// A link that has ended answers nothing more. One that has taken its place does.
+    func leaveVerification(_ link: PeerLink) {
+        guard verification?.peers[link.id]?.row == nil, verification?.peers.removeValue(forKey: link.id) != nil else {
+            return
+        }
+        let twin = links.values.first { $0.isUp && $0.peer == link.peer && $0.instance == link.instance }
+        guard let id = twin?.id, verification?.peers[id] == nil else { return finishVerification(force: false) }
+        verification?.peers[id] = Verification.Peer()
+        // In a turn of its own: the machine has not heard of that link yet.
+        loop.execute { self.assumeIsolated { $0.askVerify(id) } }
     }
 
     private func finishVerification(force: Bool) {

@@ -30,6 +30,28 @@ extension NodeTests {
             #expect(status["held"]?.int == 0 && status["denied"]?.int == 0)
         }
 
+        /// Nodes that find each other twice keep one of two links: a comparison over the other goes on there.
+        @Test func aLinkThatTakesTheOthersPlaceIsAsked() async throws {
+            let node = try await TestNode("anna")
+            let client = try node.client()
+            try client.send(message: "something")
+            let key = SigningKey()
+            func linked() throws -> HostilePeer {
+                let peer = try HostilePeer(node, key: key, instance: 7)
+                try peer.send(.hello(HostilePeer.emptyVitals, peers: []))
+                return peer
+            }
+            let first = try linked()
+            _ = try first.next("hello") { if case .hello = $0 { true } else { false } }
+            try client.request("node.verify")
+            _ = try first.next("the question") { if case .verify = $0 { true } else { false } }
+            let second = try linked()
+            try first.waitForClose()
+            _ = try second.next("the question again") { if case .verify = $0 { true } else { false } }
+            second.close()
+            #expect(try client.answer()["result"] == ["peers": []])
+        }
+
         /// A peer that answers wrongly or not at all is reported so, and one that goes away is not waited for.
         @Test func whoAnswersWronglyIsReported() async throws {
             let node = try await TestNode("anna")
