@@ -1,5 +1,3 @@
-internal import CUTF8Proc
-internal import Glibc
 public import Seal
 public import Tree
 
@@ -40,18 +38,7 @@ public struct ChannelName: Sendable, Hashable, CustomStringConvertible {
 
     /// NFC and case fold; nil for what utf8proc refuses, and for what is too long to be a name.
     public static func fold(_ text: String) -> String? {
-        guard text.utf8.count <= textSizeMax else { return nil }
-        var input = text
-        return input.withUTF8 { utf8 -> String? in
-            var output: UnsafeMutablePointer<UInt8>?
-            let options = UTF8PROC_COMPOSE.rawValue | UTF8PROC_CASEFOLD.rawValue | UTF8PROC_STABLE.rawValue
-            let count = unsafe utf8proc_map(
-                utf8.baseAddress, utf8.count, &output, utf8proc_option_t(rawValue: options))
-            guard let bytes = unsafe output else { return nil }
-            defer { unsafe free(bytes) }
-            guard count > 0 else { return nil }
-            return unsafe String(decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self)
-        }
+        text.utf8.count <= textSizeMax ? FoldedText.of(text) : nil
     }
 
     /// The key of the channel with this name in a workspace.
