@@ -60,7 +60,7 @@ extension Node {
     /// While much is written the pause is so many times as long as the step: 4 % of the time.
     private static let indexBusyPause: UInt64 = 24
     /// Then a step takes no longer than this, for somebody may be waiting.
-    private static let indexBusyTurnNs: UInt64 = 1_000_000
+    private static let indexBusyTurnNs: UInt64 = 300_000
 
     // MARK: Requests
 

@@ -7,12 +7,14 @@ final class Database {
     /// Bytes of pages kept in memory: enough for the upper levels of every index; the kernel caches the rest of the
     /// file.
     private static let cacheKiB = 2048
-    /// The write-ahead log is cut back to this after a burst.
-    private static let logBytesMax = 4 << 20
+    /// The write-ahead log is cut back to this after a burst: what it usually takes, so that its file need not grow again
+    /// and again.
+    private static let logBytesMax = (logPages + 256) * (pageBytes + 24)
     private var handle: OpaquePointer?
     private var statements: [Statement] = []
     /// Nil for one without a name.
     private var path: String?
+    private var logPace: LogPace?
 
     /// Before the first database of the process is opened; later it would change nothing.
     private static let configured: Void = starling_configure()
@@ -88,26 +90,26 @@ final class Database {
         try execute("PRAGMA cache_size=-\(Database.cacheKiB)")
         try execute("PRAGMA mmap_size=0")
         try execute("PRAGMA journal_size_limit=\(Database.logBytesMax)")
-        try execute("PRAGMA wal_autocheckpoint=\(Database.logPages)")
+        if let path {
+            let pace = LogPace(path: path + "-wal", framesMax: Database.logPages)
+            unsafe pace.follow(try opened())
+            logPace = pace
+        }
         try execute("PRAGMA trusted_schema=OFF")
         try execute("PRAGMA cell_size_check=ON")
     }
 
-    /// Bytes of pages kept in memory, and pages of the log after which they are written back to the file, while entries
-    /// arrive in bulk: the same pages change again and again, and each time one is written costs twice. Writing back
-    /// takes a transaction's time for every 8 MiB; with 32 MiB bulk is 4 % faster, and whoever writes meanwhile waits
-    /// for 70 ms instead of 40.
+    /// Bytes of pages kept in memory while entries arrive in bulk: the same pages change again and again, and each time
+    /// one is written costs twice.
     private static let bulkCacheKiB = 16 << 10
-    private static let bulkLogPages = 2048
-    /// Otherwise the log is written back when nothing else happens (``writeBack()``); this is for who writes without a
-    /// pause. Each time takes some milliseconds, and with SQLite's default of 1,000 pages that is one message in a
-    /// hundred.
-    private static let logPages = 2560
+    /// Pages of the log, 16 MiB. It is written back when nothing else happens (``writeBack()``); this is for who writes
+    /// without a pause. Whoever writes then waits for about a millisecond, and with SQLite's default of 1,000 pages that
+    /// is one message in a hundred. A longer log makes opening after a crash slower.
+    private static let logPages = 4096
 
     /// Prepares for many changes, or gives back what that took.
     func expectMuch(_ isBulk: Bool) throws {
         try execute("PRAGMA cache_size=-\(isBulk ? Database.bulkCacheKiB : Database.cacheKiB)")
-        try execute("PRAGMA wal_autocheckpoint=\(isBulk ? Database.bulkLogPages : Database.logPages)")
         if !isBulk { try execute("PRAGMA shrink_memory") }
     }
 
