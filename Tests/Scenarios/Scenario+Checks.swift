@@ -19,7 +19,7 @@ extension Scenario {
     private static let replayMs: UInt64 = 60_000
 
     func checkAll(isEqual: Bool) throws {
-        if isEqual, !hasOtherTimes { checkQuiet() }
+        if isEqual, !hasOtherTimes { try checkQuiet() }
         for node in honest {
             try checkEntries(node)
             try records.checkObservers(node)
@@ -30,8 +30,8 @@ extension Scenario {
         checkAcknowledged()
         checkSizes()
         if profile.has(.soft) {
-            if hasRightClocks { checkPresence() }
-            checkSoftEnds()
+            if hasRightClocks { try checkPresence() }
+            try checkSoftEnds()
         }
         if hostile == nil {
             for node in honest where node.refusedCount > 0 {
@@ -41,15 +41,15 @@ extension Scenario {
     }
 
     /// Equal nodes stay equal, and send each other no entries.
-    private func checkQuiet() {
-        simulation.run(forMs: Scenario.lastMs)
+    private func checkQuiet() throws {
+        try pass(ms: Scenario.lastMs)
         func copies() -> Int { honest.reduce(0) { $0 + $1.traffic.entries } }
         var before = copies()
-        simulation.run(forMs: Scenario.quietMs)
+        try pass(ms: Scenario.quietMs)
         if copies() != before {
             // Somebody may have waited for an answer until he gave up.
             before = copies()
-            simulation.run(forMs: Scenario.quietMs)
+            try pass(ms: Scenario.quietMs)
         }
         if hostile == nil, copies() != before {
             records.complain("\(copies() - before) entries were sent among equal nodes")
@@ -166,12 +166,13 @@ extension Scenario {
     }
 
     /// Everybody sees everybody online.
-    private func checkPresence() {
+    private func checkPresence() throws {
         // Who was not reached in time is heard of with his next refresh.
         let limitMs = profile.isLarge ? presenceLifeMs : 0
         let authors = Set(running.map(\.author)).count
-        _ = simulation.run(atMostMs: limitMs, everyMs: 1000) {
-            running.allSatisfy { $0.replicator.soft.liveAuthorCount >= authors }
+        let endMs = simulation.nowMs + limitMs
+        while simulation.nowMs < endMs, !running.allSatisfy({ $0.replicator.soft.liveAuthorCount >= authors }) {
+            try pass(ms: 1000)
         }
         for node in running {
             for other in running where !node.replicator.soft.isLive(other.author) {
@@ -194,15 +195,15 @@ extension Scenario {
     }
 
     /// Of a node that has ended without a word nothing is left when its time is up.
-    private func checkSoftEnds() {
+    private func checkSoftEnds() throws {
         guard honest.count > 1 else { return }
         let dead = pick(honest)
         guard honest.count(where: { $0.author == dead.author }) == 1 else { return }
         // Who has just come hears of him from others, and counts from then.
-        simulation.run(forMs: presenceLifeMs / 2 + Scenario.sweepMs)
+        try pass(ms: presenceLifeMs / 2 + Scenario.sweepMs)
         note("node \(dead.index) ends for good")
         simulation.stop(dead.index, chance(2) ? .kill : .powerFailure)
-        simulation.run(forMs: presenceLifeMs + Scenario.sweepMs + lateMs)
+        try pass(ms: presenceLifeMs + Scenario.sweepMs + lateMs)
         for node in running where !node.replicator.soft.live(of: dead.author).isEmpty {
             let left = node.replicator.soft.live(of: dead.author).map { "\($0.path) of \($0.hlc), \($0.ttlMs) ms" }
             records.complain("node \(node.index) still shows of \(dead.index), which has ended: \(left)")

@@ -10,8 +10,8 @@ extension Scenario {
     func disturb() throws {
         let possible = Profile.Fault.allCases.filter(profile.has)
         guard let fault = possible.randomElement(using: &random) else { return }
-        guard profile.isLarge, Scenario.single.contains(fault) else { return disturb(fault) }
-        for _ in 0...below(profile.nodeCount / 16) { disturb(fault) }
+        guard profile.isLarge, Scenario.single.contains(fault) else { return try disturb(fault) }
+        for _ in 0...below(profile.nodeCount / 16) { try disturb(fault) }
     }
 
     /// What happens to one node or link at a time; in a large network to many.
@@ -19,7 +19,7 @@ extension Scenario {
         .flaps, .silence, .badLinks, .sleep, .jumps, .kill, .powerFailure, .midStep, .diskFull,
     ]
 
-    private func disturb(_ fault: Profile.Fault) {
+    private func disturb(_ fault: Profile.Fault) throws {
         var (x, y) = (below(simulation.nodes.count), below(simulation.nodes.count))
         if profile.isLarge {
             // Of two nodes hardly any have a link.
@@ -34,7 +34,7 @@ extension Scenario {
         case .silence: silence(x, y)
         case .badLinks: spoilLink(x, y)
         case .sleep: sleepOrWake()
-        case .weeks: passWeeks()
+        case .weeks: try passWeeks()
         case .jumps: jump()
         case .kill, .powerFailure, .midStep: crash(fault)
         case .diskFull: fillDisk()
@@ -81,13 +81,13 @@ extension Scenario {
     }
 
     /// Nobody is there for weeks; some machines sleep, the others are off.
-    private func passWeeks() {
+    private func passWeeks() throws {
         let ms = UInt64.random(in: 1...8, using: &random) * 7 * 24 * 3_600_000
         note("\(ms / 24 / 3_600_000) days pass")
         for node in simulation.nodes {
             if node.intruder == nil, chance(2) { simulation.suspend(node.index) } else { simulation.stop(node.index) }
         }
-        simulation.run(forMs: ms)
+        try pass(ms: ms)
         for node in simulation.nodes where node.intruder != nil || !chance(4) {
             simulation.wake(node.index)
             simulation.boot(node.index)

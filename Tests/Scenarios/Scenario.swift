@@ -9,6 +9,8 @@ internal import Tree
 package final class Scenario {
     package struct Outcome: Sendable {
         package var violations: [String] = []
+        /// False if it was ended before its time; then nothing was checked at the end.
+        package var isComplete = true
         package var traceHash: UInt64 = 0
         package var eventCount = 0
         package var entryCount = 0
@@ -35,13 +37,18 @@ package final class Scenario {
     /// Nodes that have said that they are there, by the number of their start.
     var present: [Int: UInt64] = [:]
     private let isLogging: Bool
+    private let goesOn: @Sendable () -> Bool
     private(set) var log: [String] = []
 
     /// - `nodes`: how many there are; nil for as many as the seed says.
     /// - `isLogging`: writing down what happens takes time, so only a failure is played again with it.
-    package init(seed: UInt64, nodes: Int? = nil, isLogging: Bool = false) throws {
+    /// - `goesOn`: asked again and again; no ends the run.
+    package init(
+        seed: UInt64, nodes: Int? = nil, isLogging: Bool = false, goesOn: @escaping @Sendable () -> Bool = { true }
+    ) throws {
         self.seed = seed
         self.isLogging = isLogging
+        self.goesOn = goesOn
         random = SplitMix64(seed: seed)
         profile = Profile(seed: seed, nodes: nodes, &random)
         var options = Simulation.Options()
@@ -63,17 +70,16 @@ package final class Scenario {
         }
         // What it held before it held anything: a database that was deleted.
         if profile.has(.restore) { backups = honest.map { ($0.index, simulation.backup($0.index)) } }
-        if profile.isLarge { formViews() } else { simulation.connectAll() }
     }
 
     /// Others that a node of a large network has heard of when it starts.
     private static let knows = 4
 
     /// Everybody starts at once, and some time later whatever happens begins to.
-    private func formViews() {
+    private func formViews() throws {
         simulation.letKnow(Scenario.knows)
         announce()
-        simulation.run(forMs: UInt64(below(10_000)))
+        try pass(ms: UInt64(below(10_000)))
     }
 
     private func addNode() {
@@ -116,10 +122,14 @@ package final class Scenario {
 
     // MARK: The run
 
+    private struct Ended: Error {}
+
     package func run() -> Outcome {
         var outcome = Outcome()
         do {
             try run(&outcome)
+        } catch is Ended {
+            outcome.isComplete = false
         } catch {
             records.complain("\(error)")
         }
@@ -135,15 +145,27 @@ package final class Scenario {
     }
 
     private func run(_ outcome: inout Outcome) throws {
+        if profile.isLarge { try formViews() } else { simulation.connectAll() }
         for _ in 0..<profile.stepCount {
             try step()
-            simulation.run(forMs: pauseMs())
+            try pass(ms: pauseMs())
         }
         mend()
         let healedMs = simulation.nowMs
         let isEqual = try settle()
         outcome.healedAfterMs = isEqual ? simulation.nowMs - healedMs : 0
         if isEqual || hasOtherTimes { try checkAll(isEqual: isEqual) } else { complainUnequal() }
+    }
+
+    /// Virtual milliseconds that a network of a thousand nodes takes about a second for.
+    private static let pieceMs: UInt64 = 250
+
+    func pass(ms: UInt64) throws {
+        let end = simulation.nowMs + ms
+        repeat {
+            guard goesOn() else { throw Ended() }
+            simulation.run(forMs: min(Scenario.pieceMs, end - simulation.nowMs))
+        } while simulation.nowMs < end
     }
 
     private func pauseMs() -> UInt64 {
@@ -185,7 +207,7 @@ package final class Scenario {
         while simulation.nowMs < end {
             if isConverged { return true }
             hostile?.act(simulation)
-            simulation.run(forMs: 500)
+            try pass(ms: 500)
         }
         return isConverged
     }

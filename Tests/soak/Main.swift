@@ -94,8 +94,9 @@ struct Main {
     }
 
     private static func play(_ seed: UInt64, _ nodes: Int?) throws -> Sum {
-        let scenario = try Scenario(seed: seed, nodes: nodes)
+        let scenario = try Scenario(seed: seed, nodes: nodes) { !isToldToStop.load(ordering: .relaxed) }
         let outcome = scenario.run()
+        guard outcome.isComplete || !outcome.violations.isEmpty else { return Sum(eventCount: outcome.eventCount) }
         let isGood = outcome.violations.isEmpty
         if !isGood {
             print("seed \(seed) (\(scenario.profile.words)):")
@@ -109,8 +110,8 @@ struct Main {
 
     // MARK: Signals
 
-    /// Ctrl-C ends the run between two seeds, with its sum. It needs a handler: the main thread waits with no signal
-    /// blocked.
+    /// Ctrl-C ends the run with its sum, in which seeds under way do not count. It needs a handler: the main thread waits
+    /// with no signal blocked.
     private static func watchSignals() {
         _ = isToldToStop.load(ordering: .relaxed)
         for number in [SIGINT, SIGTERM] {
