@@ -28,6 +28,8 @@ struct Dialer {
         /// The discovered instance that advertises it.
         var instance: String?
         var state: State = .waiting
+        /// Another program has announced itself there since it is connected.
+        var isAnother = false
         var nextMs: UInt64
         var failures: UInt64 = 0
         var lastFailure: String?
@@ -107,8 +109,11 @@ struct Dialer {
         if var known = candidates[address] {
             let isNews =
                 source == .named || source == .discovered && (known.source < source || known.instance != instance)
-            // Another program announces itself there, so it may be another node.
-            if let instance, let before = known.instance, instance != before { known.node = nil }
+            // Another program announces itself there, so it may be another node. Who has the link is known until that
+            // ends.
+            if let instance, let before = known.instance, instance != before {
+                if known.state == .connected { known.isAnother = true } else { known.node = nil }
+            }
             // Who is there is for a handshake to say: hearsay never replaces what is known.
             if known.node == nil, source >= known.source { known.node = node }
             known.source = max(known.source, source)
@@ -157,6 +162,19 @@ struct Dialer {
     }
 
     mutating func remove(_ address: SocketAddress) { candidates[address] = nil }
+
+    /// Whether an address was tried in vain since a link to it ended.
+    func isFailing(_ address: SocketAddress) -> Bool {
+        guard let candidate = candidates[address] else { return true }
+        return candidate.state != .connected && candidate.failures > 0
+    }
+
+    /// The name that an address was given by leads elsewhere now: from here on it is one like others that were only heard
+    /// of.
+    mutating func forgetName(_ address: SocketAddress) {
+        guard candidates[address]?.source == .named else { return }
+        candidates[address]?.source = .remembered
+    }
 
     /// The addresses to dial now; they count as being dialled from here on.
     ///
@@ -245,6 +263,7 @@ struct Dialer {
     mutating func demoted(_ node: Bytes32, nowMs: UInt64) {
         for candidate in candidates.values where candidate.node == node && candidate.state != .dialling {
             candidates[candidate.address]?.state = .waiting
+            if candidate.isAnother { candidates[candidate.address]?.node = nil }
             candidates[candidate.address]?.failures = 0
             candidates[candidate.address]?.nextMs = nowMs &+ Dialer.demotedMs
         }
@@ -277,6 +296,7 @@ struct Dialer {
     /// A handshake told who is at an address.
     mutating func connected(_ address: SocketAddress, node: Bytes32, nonce: UInt64? = nil) {
         candidates[address]?.state = .connected
+        candidates[address]?.isAnother = false
         candidates[address]?.node = node
         candidates[address]?.nonce = nonce
         candidates[address]?.lastFailure = nil
@@ -302,6 +322,7 @@ struct Dialer {
     /// The node at an address is connected by another link, so this one is not needed.
     mutating func spare(_ address: SocketAddress, nowMs: UInt64) {
         candidates[address]?.state = .waiting
+        if candidates[address]?.isAnother == true { candidates[address]?.node = nil }
         candidates[address]?.nextMs = nowMs &+ Dialer.backOffMsMax
     }
 
@@ -314,6 +335,7 @@ struct Dialer {
             let failures = isSteady ? 0 : candidate.failures &+ 1
             let delay = wasConnected ? Dialer.staggerMs : Dialer.staggerMs * 2
             candidates[candidate.address]?.state = .waiting
+            if candidate.isAnother { candidates[candidate.address]?.node = nil }
             candidates[candidate.address]?.failures = failures
             candidates[candidate.address]?.eagerSinceMs = isSteady ? nowMs : nil
             candidates[candidate.address]?.nextMs =
@@ -340,7 +362,7 @@ struct Dialer {
 
     /// The instances of which an address failed: their records may be old.
     mutating func lost(instance: String) {
-        for candidate in candidates.values where candidate.instance == instance && candidate.state == .waiting {
+        for candidate in candidates.values where candidate.instance == instance && candidate.source == .discovered {
             candidates[candidate.address]?.source = .remembered
         }
     }

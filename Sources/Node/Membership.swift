@@ -32,6 +32,17 @@ struct Membership: Equatable {
         return membership
     }
 
+    /// What a home becomes that joins a workspace: whom its owner had removed before he left it stays removed.
+    ///
+    /// - Parameter aside: the file that leaving has left.
+    static func joining(_ invite: Invite, aside: String) throws(NodeError) -> Membership {
+        var membership = Membership(invite.workspace, addresses: invite.addresses)
+        if let before = try load(aside), before.workspace.id == invite.workspace.id {
+            membership.removed = before.removed
+        }
+        return membership
+    }
+
     /// Leaves what was there before or the whole new file, whenever the process dies.
     func save(to path: String) throws(NodeError) { try SecretFile.write(text, to: path) }
 
@@ -46,15 +57,16 @@ struct Membership: Equatable {
     }
 
     init?(text: String) {
-        let lines = text.split(separator: "\n")
-        guard lines.first == Membership.heading[...] else { return nil }
-        var values: [Substring: [String]] = [:]
+        // As bytes: a blank and an accent after it are one character.
+        let lines = text.utf8.split(separator: UInt8(ascii: "\n"))
+        guard let heading = lines.first, heading.elementsEqual(Membership.heading.utf8) else { return nil }
+        var values: [String: [String]] = [:]
         for line in lines.dropFirst() {
-            let parts = line.split(separator: " ", maxSplits: 1)
-            guard parts.count == 2 else { return nil }
-            values[parts[0], default: []].append(String(parts[1]))
+            let parts = line.split(separator: UInt8(ascii: " "), maxSplits: 1)
+            guard parts.count == 2, let word = String(parts[0]), let value = String(parts[1]) else { return nil }
+            values[word, default: []].append(value)
         }
-        func keys(_ word: Substring) -> [Bytes32?] { (values[word] ?? []).map { Bytes32(hex: $0) } }
+        func keys(_ word: String) -> [Bytes32?] { (values[word] ?? []).map { Bytes32(hex: $0) } }
         let (previous, removed) = (keys("previous"), keys("removed"))
         guard let name = values["name"]?.first, Workspace.isName(name), let id = keys("id").first ?? nil,
             id != Workspace.open.id, let creator = keys("creator").first ?? nil, let key = keys("key").first ?? nil,

@@ -65,6 +65,30 @@ struct NetworkPlace: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
+    /// The port of RFC 863, whose service throws everything away.
+    private static let discardPort: UInt16 = 9
+
+    /// Sends each gateway of IPv4 an empty datagram: the kernel has to ask for a hardware address first, which nothing
+    /// else may do for a while after a cable was put in. Of IPv6's gateways their own announcements tell.
+    static func askGateways() {
+        let descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return }
+        defer { close(descriptor) }
+        for gateway in Set(gateways(content(of: "/proc/net/route")).values) {
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_port = discardPort.bigEndian
+            guard unsafe inet_pton(AF_INET, gateway, &address.sin_addr) == 1 else { continue }
+            // Whether it gets there does not matter.
+            _ = unsafe withUnsafePointer(to: address) { pointer in
+                unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    unsafe sendto(
+                        descriptor, nil, 0, Int32(MSG_DONTWAIT), $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                }
+            }
+        }
+    }
+
     /// The IPv6 address of the gateway of each interface that has the default route: a line has the destination, the
     /// length of its prefix, source and length, the next hop, metric, two counters, flags and the interface, all in
     /// hexadecimal.

@@ -6,6 +6,15 @@ internal import Store
 internal import Tree
 internal import Wire
 
+/// The look-up of a name that the user gave.
+struct NamedLookup {
+    /// Of the last one: answers to earlier ones are old.
+    var number = 0
+    var startedMs: UInt64 = 0
+    /// When the name was not known.
+    var again: LoopTimer?
+}
+
 extension Node {
     static let connectMs: UInt64 = 3000
 
@@ -14,21 +23,28 @@ extension Node {
         resolve(peer)
     }
 
-    func resolve(_ peer: HostPort) {
+    /// Looks a name up now, in the place of any look-up that is under way or waits. A name that is not known is looked up
+    /// again and again.
+    ///
+    /// - Parameter isDoubt: its addresses do not answer, and only others are news.
+    func resolve(_ peer: HostPort, isDoubt: Bool = false) {
+        var lookup = namedLookups[peer] ?? NamedLookup()
+        lookup.again?.cancel()
+        lookup.again = nil
+        lookup.number += 1
+        lookup.startedMs = EventLoop.monotonicMs()
+        let number = lookup.number
+        namedLookups[peer] = lookup
         Resolver.resolve(host: peer.host, port: peer.port, on: loop) { result in
             self.assumeIsolated { node in
-                guard node.named.contains(peer) else { return }
+                guard !node.isStopping, node.named.contains(peer), node.namedLookups[peer]?.number == number else {
+                    return
+                }
                 switch result {
-                case .success(let addresses):
-                    node.namedAddresses[peer] = addresses
-                    let now = EventLoop.monotonicMs()
-                    for (index, address) in addresses.enumerated() {
-                        node.dialer.offer(address, .named, delayMs: UInt64(index) * Dialer.staggerMs, nowMs: now)
-                    }
-                    node.dialDue()
+                case .success(let addresses): node.take(addresses, of: peer, isDoubt: isDoubt)
                 case .failure(let error):
                     node.log.warning("cannot resolve \(peer.host): \(error); trying again in 30 s")
-                    _ = node.loop.schedule(afterMs: Dialer.namedBackOffMsMax) {
+                    node.namedLookups[peer]?.again = node.loop.schedule(afterMs: Dialer.namedBackOffMsMax) {
                         self.assumeIsolated { if $0.named.contains(peer), !$0.isStopping { $0.resolve(peer) } }
                     }
                 }
@@ -36,9 +52,37 @@ extension Node {
         }
     }
 
+    private func take(_ addresses: [SocketAddress], of peer: HostPort, isDoubt: Bool) {
+        let old = namedAddresses.updateValue(addresses, forKey: peer) ?? []
+        let now = EventLoop.monotonicMs()
+        forget(old)
+        for (index, address) in addresses.enumerated() where !isDoubt || !old.contains(address) {
+            dialer.offer(address, .named, delayMs: UInt64(index) * Dialer.staggerMs, nowMs: now)
+        }
+        dialDue()
+    }
+
+    /// Addresses of a name that it has no longer, and no other one has; a link there stays.
+    private func forget(_ addresses: [SocketAddress]) {
+        let kept = Set(namedAddresses.values.joined())
+        for address in addresses where !kept.contains(address) { dialer.forgetName(address) }
+    }
+
+    /// An address failed: if none of its name answers, the name may have got others.
+    private func doubtName(of address: SocketAddress) {
+        let now = EventLoop.monotonicMs()
+        for (peer, addresses) in namedAddresses where addresses.contains(address) {
+            guard let lookup = namedLookups[peer], now &- lookup.startedMs >= Dialer.namedBackOffMsMax,
+                addresses.allSatisfy(dialer.isFailing)
+            else { continue }
+            resolve(peer, isDoubt: true)
+        }
+    }
+
     func removePeer(_ peer: HostPort) -> Bool {
         guard let index = named.firstIndex(of: peer) else { return false }
         named.remove(at: index)
+        namedLookups.removeValue(forKey: peer)?.again?.cancel()
         let addresses = namedAddresses.removeValue(forKey: peer) ?? []
         let kept = Set(namedAddresses.values.joined())
         for address in addresses where !kept.contains(address) { dialer.remove(address) }
@@ -128,6 +172,7 @@ extension Node {
             address, reason: reason, nowMs: EventLoop.monotonicMs(), jitter: SecureRandom.uint64() % 100)
         log.debug("\(address): \(reason)")
         if !dialer.dialsEverybody { step(.unreachable("\(address)")) }
+        doubtName(of: address)
         if let instance = candidate?.instance, dialer.doubts(address, nowMs: EventLoop.monotonicMs()) {
             discoveryService?.resolveAgain(instance)
         }

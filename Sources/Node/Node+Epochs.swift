@@ -30,19 +30,47 @@ extension Node {
                 reason: .permissionDenied, message: "that is you; to go yourself: starling workspace leave")
         }
         let removed = membership.removed.union([member])
-        let nodes = Set(try people().compactMap { UID.parse($0.uid) }).subtracting(removed).union([uid])
         let (number, overflows) = workspace.epoch.addingReportingOverflow(1)
-        guard nodes.count <= EpochRecord.membersMax, !overflows else {
-            throw RPCError(reason: .quota, message: "a key can be sealed to \(EpochRecord.membersMax) members at most")
-        }
+        guard !overflows else { throw RPCError(reason: .quota, message: "the key was changed too often") }
+        let nodes = try membersToBe(without: removed)
+        // Noted first: whatever fails after this, who was removed is sealed no later key either.
+        var next = membership
+        next.removed = removed
+        try next.save(to: options.home.workspacePath)
+        membership = next
         let networkKey = SecureRandom.bytes32()
         let record = EpochRecord(
             workspace: workspace.id, number: number, networkKey: networkKey, nodes: nodes, by: authority)
-        var next = membership
-        next.removed = removed
-        try take(record, networkKey, next, from: nil)
+        try take(record, networkKey, from: nil)
         log.warning("removed \(name(of: member)) from the workspace; its key is another from here on")
         return try workspaceRow().json
+    }
+
+    /// Whom the next key is sealed to.
+    private func membersToBe(without removed: Set<Bytes32>) throws -> Set<Bytes32> {
+        let remembered = (try store.setting("peers")).map { String(decoding: $0, as: UTF8.self) } ?? ""
+        let linked = PeerMemory(remembered, nowMs: WallClock.milliseconds()).places.map(\.node)
+        let (nodes, leftOut) = Node.members(
+            proven: [uid] + connectedNodes.sorted() + linked + (epochRecord?.members.map(\.node) ?? []),
+            named: try people().compactMap { UID.parse($0.uid) }, removed: removed)
+        if leftOut > 0 {
+            log.warning(
+                "\(leftOut) people of whom only a name was ever seen get no new key: it is sealed to "
+                    + "\(EpochRecord.membersMax) members at most; invite whom you miss")
+        }
+        return nodes
+    }
+
+    /// Anybody can write names for any number of keys: those that have proved themselves on a link come first, so that
+    /// they have a place however many others there are.
+    static func members(
+        proven: [Bytes32], named: [Bytes32], removed: Set<Bytes32>, max: Int = EpochRecord.membersMax
+    ) -> (nodes: Set<Bytes32>, leftOut: Int) {
+        var (nodes, leftOut): (Set<Bytes32>, Int) = ([], 0)
+        for node in proven + named where !removed.contains(node) && !nodes.contains(node) {
+            if nodes.count < max { nodes.insert(node) } else { leftOut += 1 }
+        }
+        return (nodes, leftOut)
     }
 
     /// The key that signs for the workspace, if it is on this machine: it may be an identity's that was given up here.
@@ -88,7 +116,7 @@ extension Node {
             let networkKey = record.networkKey(for: key)
         else { return }
         do {
-            try take(record, networkKey, membership, from: nil)
+            try take(record, networkKey, from: nil)
         } catch {
             log.error("the new key cannot be stored: \(error)")
         }
@@ -113,7 +141,7 @@ extension Node {
         guard record.verifies(by: creator) else { return closeLink(id, reason: "it sent a forged key") }
         guard let networkKey = record.networkKey(for: key) else { return noticeOutdated() }
         do {
-            try take(record, networkKey, membership, from: id)
+            try take(record, networkKey, from: id)
             log.warning("a member was removed: the workspace has another key from here on")
         } catch {
             return report(error, "storing the new key")
@@ -123,19 +151,26 @@ extension Node {
         rescan()
     }
 
-    /// The record first: whoever dies between the two finds it at the next start.
-    private func take(
-        _ record: EpochRecord, _ networkKey: Bytes32, _ membership: Membership, from source: LinkID?
-    ) throws {
+    /// The record first, and on the disk: whoever dies between the two finds it at the next start, and whoever has the
+    /// key can hand it over.
+    private func take(_ record: EpochRecord, _ networkKey: Bytes32, from source: LinkID?) throws {
         try keep(record)
+        try store.rest()
         epochRecord = record
-        var moved = membership
-        moved.workspace = workspace.moved(to: networkKey, epoch: record.number)
-        try moved.save(to: options.home.workspacePath)
-        self.membership = moved
+        membership.workspace = workspace.moved(to: networkKey, epoch: record.number)
+        do {
+            try membership.save(to: options.home.workspacePath)
+        } catch {
+            // From here on the record decides.
+            log.error("the new key is taken from the database at the next start: \(error)")
+        }
         announceAnew()
-        for link in links.values.sorted(by: { $0.id < $1.id }) where link.isUp && link.id != source {
-            guard let peer = link.peer else { continue }
+        for link in links.values.sorted(by: { $0.id < $1.id }) where link.id != source {
+            guard link.isUp, let peer = link.peer else {
+                // Under the key that it began with it would be let in as if nothing had changed.
+                closeLink(link.id, reason: "it began with an earlier key of the workspace")
+                continue
+            }
             guard record.names(peer) else {
                 try? link.send(.outdated)
                 closeLink(link.id, reason: "\(name(of: peer)) is no member any more")

@@ -34,7 +34,7 @@ extension Node {
             return own
         }
         if let words = expiry(of: invite) { throw NodeError(.usage, words) }
-        let joined = Membership(invite.workspace, addresses: invite.addresses)
+        let joined = try Membership.joining(invite, aside: options.home.asideWorkspacePath(invite.workspace.id))
         try joined.save(to: path)
         return joined
     }

@@ -70,9 +70,10 @@ extension Node {
     /// The name that the identity before this one has left to it; nil if there is none.
     func inheritedName() throws -> String? {
         guard let bytes = try store.setting(Node.inheritanceSetting) else { return nil }
-        let parts = String(decoding: bytes, as: UTF8.self).split(separator: " ", maxSplits: 1)
-        guard parts.count == 2, parts[0] == UID.text(uid) else { return nil }
-        return String(parts[1])
+        // As bytes: a blank and an accent after it are one character.
+        let parts = bytes.split(separator: UInt8(ascii: " "), maxSplits: 1)
+        guard parts.count == 2, parts[0].elementsEqual(UID.text(uid).utf8) else { return nil }
+        return String(decoding: parts[1], as: UTF8.self)
     }
 
     /// Takes the name this node is to have. On a full disk it is taken as soon as there is room.

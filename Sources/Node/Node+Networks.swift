@@ -9,8 +9,6 @@ extension Node {
     private static let networksSetting = "networks"
     /// Before anybody is dialled or let in it is looked again, unless that was so lately.
     private static let lookMs: UInt64 = 250
-    /// How long a gateway whose hardware address does not turn out makes a node wait.
-    private static let unsureMsMax: UInt64 = 5_000
 
     func recallNetworks() {
         if let bytes = try? store.setting(Node.networksSetting) {
@@ -50,25 +48,35 @@ extension Node {
         if verdict == .unsure || verdict == .nameless {
             let sinceMs = networks.unsureMs ?? now
             networks.unsureMs = sinceMs
-            // A gateway that is silent for long is no reason to doubt; nor is one that was known here a moment ago.
-            let isAsBefore = networks.current.map(\.prefixes) == networks.sure.map(\.prefixes)
-            let isLong = now &- sinceMs >= Node.unsureMsMax
-            if verdict == .nameless { if isLong { verdict = .another } } else if isLong || isAsBefore { verdict = .own }
+            let isLong = now &- sinceMs >= options.gatewayMs
+            if verdict == .nameless {
+                if isLong { verdict = .another }
+            } else if networks.isWhereItWasStrange {
+                // It has not left the network that was another one.
+                verdict = .another
+            } else if isLong || networks.isWhereItWasSure {
+                // A gateway that is silent for long is no reason to doubt, nor is one that was known here a moment ago.
+                verdict = .own
+            }
         } else {
             networks.unsureMs = nil
         }
         switch verdict {
         case .own:
             networks.sure = networks.current
+            networks.strange = []
             networks.steady = Set(networks.current.filter { $0.isNameless == isNameless }.map(\.interface))
             goOn()
             rememberNetworks()
         case .nowhere: break
         case .another:
             networks.steady = []
+            networks.sure = []
+            networks.strange.formUnion(networks.current.filter(\.isWayOut).map(\.interface))
             pause(isSure: true)
         case .unsure, .nameless:
             pause(isSure: false)
+            if verdict == .unsure { options.askGateways() }
             networks.again?.cancel()
             networks.again = loop.schedule(afterMs: Node.lookMs) { self.assumeIsolated { $0.lookAround() } }
         }
@@ -102,7 +110,11 @@ extension Node {
     }
 
     /// The machine slept: it may have been carried.
-    func forgetSteady() { networks.steady = [] }
+    func forgetSteady() {
+        networks.steady = []
+        networks.sure = []
+        networks.strange = []
+    }
 
     /// An open workspace with content lives where it has that content. Who is connected has some in a moment.
     func rememberNetworks() {
@@ -123,7 +135,12 @@ extension Node {
     /// Anything beside the own name.
     private var hasContent: Bool { ((try? store.entryCount) ?? 0) > 1 }
 
+    /// - Parameter isSure: that this is another network. While it only may be one, links stay: who is at their other end
+    ///   has shown it, and nobody else gets in.
     private func pause(isSure: Bool) {
+        for id in links.keys.sorted() where isSure || links[id]?.isUp != true {
+            closeLink(id, reason: "this is another network")
+        }
         if isSure {
             begin(
                 NoticeRow(
@@ -137,7 +154,6 @@ extension Node {
         discoveryService?.stop()
         discoveryService = nil
         discovery = .paused
-        for id in links.keys.sorted() { closeLink(id, reason: "this is another network") }
     }
 
     private func words(_ places: [NetworkPlace]) -> String {

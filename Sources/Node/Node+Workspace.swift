@@ -56,7 +56,14 @@ extension Node {
         if let words = Node.expiry(of: invite) { throw RPCError(reason: .permissionDenied, message: words) }
         guard invite.workspace.id == workspace.id else {
             try refuseInPrivate()
-            return try move(to: Membership(invite.workspace, addresses: invite.addresses))
+            let aside = options.home.asideWorkspacePath(invite.workspace.id)
+            let joined: Membership
+            do throws(NodeError) {
+                joined = try Membership.joining(invite, aside: aside)
+            } catch {
+                throw Node.refusal(ofMove: error)
+            }
+            return try move(to: joined)
         }
         var membership = Membership(workspace, addresses: invite.addresses)
         membership.removed = self.membership.removed

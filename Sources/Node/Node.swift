@@ -69,6 +69,7 @@ public actor Node {
     var named: [HostPort] = []
     /// What they were resolved to last.
     var namedAddresses: [HostPort: [SocketAddress]] = [:]
+    var namedLookups: [HostPort: NamedLookup] = [:]
     var networkMonitor: NetworkMonitor?
     var interfaces: [NetworkInterface] = []
     var discovery: DiscoveryStatus = .off

@@ -31,6 +31,10 @@ public struct NodeOptions: Sendable {
     public var workspaceName: String?
     /// Which networks this machine is on.
     var places: @Sendable () -> [NetworkPlace] = NetworkPlace.ofThisMachine
+    /// How long a gateway whose hardware address does not turn out makes a node wait.
+    var gatewayMs: UInt64 = 5_000
+    /// Makes the kernel find out the hardware addresses of the gateways.
+    var askGateways: @Sendable () -> Void = NetworkPlace.askGateways
     /// A network on which there are only link-local addresses for so long gives no others.
     var namelessMs: UInt64 = 60_000
     /// The node signs its own entries together when they are this old and it has nothing else to do: those who are

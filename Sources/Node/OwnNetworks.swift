@@ -92,9 +92,19 @@ struct NetworkWatch {
     var unsureMs: UInt64?
     /// Where it was when it was last sure to be at home.
     var sure: [NetworkPlace] = []
+    /// Interfaces that have been on another network, without interruption since then.
+    var strange: Set<String> = []
     /// Interfaces that have been on one network without interruption since then.
     var steady: Set<String> = []
     /// Since when it has been on networks without a name alone.
     var namelessMs: UInt64?
     var again: LoopTimer?
+
+    /// Whether nothing has changed since it was sure: neither addresses nor the network that an interface is on.
+    var isWhereItWasSure: Bool {
+        !sure.isEmpty && current.map(\.prefixes) == sure.map(\.prefixes)
+            && current.map(\.interface) == sure.map(\.interface)
+    }
+
+    var isWhereItWasStrange: Bool { current.contains { $0.isWayOut && strange.contains($0.interface) } }
 }

@@ -60,5 +60,14 @@ public struct Workspace: Sendable, Equatable {
         (1...nameMax).contains(name.utf8.count) && name != Workspace.open.name
             && !name.unicodeScalars.contains { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) }
             && name.first?.isWhitespace == false && name.last?.isWhitespace == false
+            && name.unicodeScalars.first.map(joinsWhatIsBefore) == false
+    }
+
+    /// An accent without a letter stands on whatever comes before the name.
+    private static func joinsWhatIsBefore(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .nonspacingMark, .spacingMark, .enclosingMark, .format: true
+        default: false
+        }
     }
 }

@@ -52,7 +52,7 @@ extension Schema {
 /// The statements about people.
 struct PeopleStatements {
     let marks, setMarks, forgetMarks, markCount: Statement
-    let lastSeen, nameCount, isKnown, addName, trimNames, accept, earlier, namesakes: Statement
+    let lastSeen, nameCount, isKnown, addName, trimNames, accept, earlier, first, namesakes: Statement
 
     init(_ database: Database) {
         func statement(_ sql: String) -> Statement { database.statement(sql) }
@@ -78,6 +78,8 @@ struct PeopleStatements {
                 ON other.folded = own.folded AND other.key <> own.key AND other.seen < own.seen
             WHERE own.folded = ? AND own.key = ? AND own.accepted = 0 ORDER BY other.seen, other.key LIMIT 1
             """)
+        first = statement(
+            "SELECT key, since FROM known_name WHERE folded = ? AND key <> ? ORDER BY seen, key LIMIT 1")
         namesakes = statement(
             """
             SELECT own.key FROM known_name AS own WHERE own.accepted = 0 AND EXISTS (
@@ -120,11 +122,15 @@ extension DatabaseStore {
     /// Remembers with what names people were seen, all in one look: none of them was known before the others.
     ///
     /// - `names`: folded.
-    public func rememberNames(_ names: [(key: Bytes32, folded: String)], atMs: UInt64) throws {
+    ///
+    /// - `countMax`: of all names.
+    public func rememberNames(
+        _ names: [(key: Bytes32, folded: String)], atMs: UInt64, countMax: Int = KnownPeople.namesMax
+    ) throws {
         let new = try names.filter { try people.isKnown.first(.text($0.folded), .bytes($0.key)) { _ in true } == nil }
         guard !new.isEmpty else { return }
         try transaction {
-            var room = KnownPeople.namesMax - (try people.nameCount.first { try $0.count(0) } ?? 0)
+            var room = countMax - (try people.nameCount.first { try $0.count(0) } ?? 0)
             let seen = (try people.lastSeen.first { $0.integer(0) } ?? 0) &+ 1
             for (key, folded) in new where room > 0 {
                 try people.addName.run(
@@ -137,12 +143,19 @@ extension DatabaseStore {
 
     /// From here on it is known that this key has this name, too.
     public func acceptName(_ folded: String, of key: Bytes32) throws {
-        try transaction { try people.accept.run(.text(folded), .bytes(key)) }
+        try transaction {
+            // A decision of this user's is remembered however many names there are.
+            let seen = (try people.lastSeen.first { $0.integer(0) } ?? 0) &+ 1
+            try people.addName.run(.text(folded), .bytes(key), .integer(seen), .integer(0))
+            try people.accept.run(.text(folded), .bytes(key))
+        }
     }
 
-    /// Who was seen with a name before somebody else took it; nil if nobody was, or if that is accepted.
+    /// Who was seen with a name before somebody else took it; nil if nobody was, or if that is accepted. Of whom it is not
+    /// remembered, because no more names are, whoever is known by it was first.
     public func earlierBearer(of folded: String, than key: Bytes32) throws -> NameBearer? {
-        try people.earlier.first(.text(folded), .bytes(key)) { row in
+        let isKnown = try people.isKnown.first(.text(folded), .bytes(key)) { _ in true } ?? false
+        return try (isKnown ? people.earlier : people.first).first(.text(folded), .bytes(key)) { row in
             NameBearer(key: try row.bytes32(0), sinceMs: UInt64(clamping: row.integer(1)))
         }
     }

@@ -57,7 +57,10 @@ extension NodeTests {
             #expect(dialer.candidates[place]?.node == anna)
             // Another program announces itself there: who it is has to be seen.
             dialer.offer(place, .discovered, instance: "b", nowMs: 0)
+            #expect(dialer.candidates[place]?.node == anna)
+            dialer.disconnected(anna, lastedMs: 60_000, nowMs: 60_000)
             #expect(dialer.candidates[place]?.node == nil)
+            #expect(dialer.due(nowMs: 61_000, connected: [anna]) == [place])
         }
 
         /// A node that claims ever other ports fills no table.
@@ -65,6 +68,38 @@ extension NodeTests {
             var dialer = Dialer()
             for port in 1...500 { dialer.offer(try address(1, port: UInt16(port)), .inbound, node: eve, nowMs: 0) }
             #expect(dialer.candidates.count == 1)
+        }
+
+        /// A machine that comes back is announced before its old link is given up: it is dialled when that ends.
+        @Test func anAddressThatIsAnnouncedAnewIsDialledAgain() throws {
+            var dialer = Dialer()
+            let place = try address(1)
+            dialer.offer(place, .discovered, instance: "a", nowMs: 0)
+            #expect(dialer.due(nowMs: 0, connected: []) == [place])
+            dialer.connected(place, node: eve)
+            dialer.offer(place, .discovered, instance: "b", nowMs: 50_000)
+            dialer.lost(instance: "a")
+            dialer.disconnected(eve, lastedMs: 60_000, nowMs: 60_000)
+            #expect(dialer.due(nowMs: 61_000, connected: []) == [place])
+        }
+
+        /// What is no longer announced while it is connected is forgotten like what was only heard of.
+        @Test func whatWasLostWhileConnectedIsForgotten() throws {
+            var dialer = Dialer()
+            let place = try address(1)
+            dialer.offer(place, .discovered, instance: "a", nowMs: 0)
+            #expect(dialer.due(nowMs: 0, connected: []) == [place])
+            dialer.connected(place, node: eve)
+            dialer.lost(instance: "a")
+            dialer.disconnected(eve, lastedMs: 60_000, nowMs: 60_000)
+            var nowMs: UInt64 = 60_000
+            for _ in 0..<200 where dialer.candidates[place] != nil {
+                nowMs = max(nowMs, dialer.nextDeadlineMs ?? nowMs)
+                for address in dialer.due(nowMs: nowMs, connected: []) {
+                    dialer.failed(address, reason: "no answer", nowMs: nowMs, jitter: 0)
+                }
+            }
+            #expect(dialer.candidates[place] == nil)
         }
 
         /// Links that never last are tried ever more slowly.

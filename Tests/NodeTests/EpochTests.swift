@@ -205,6 +205,50 @@ extension NodeTests {
             #expect(try again.networkKey() == key && epoch(again) == 1)
         }
 
+        /// A handshake that was under way when the key changed ends with the old key, and nobody gets in by it.
+        @Test func aHandshakeUnderWayDoesNotOutlastARemoval() async throws {
+            let anna = try await TestNode.founded("anna")
+            let (old, id, former) = (try anna.key(), try anna.workspaceID(), SigningKey())
+            let known = try HostilePeer(anna, key: former, networkKey: old, workspace: id)
+            try known.send(.hello(HostilePeer.emptyVitals, peers: []))
+            try waitForPerson(anna, former)
+            let late = try HostilePeer(anna, key: former, networkKey: old, workspace: id) {
+                try anna.client().call("workspace.remove", ["member": .string(UID.text(former.publicKey))])
+            }
+            try? late.send(.hello(HostilePeer.emptyVitals, peers: []))
+            try late.waitForClose()
+            try known.waitForClose()
+            #expect(try anna.client().status()["peers"]?.array?.contains { $0["state"] == "connected" } != true)
+            let file = try String(contentsOfFile: anna.home.file("workspace.key"), encoding: .utf8)
+            #expect(file.contains("removed \(former.publicKey.hex)\n"))
+        }
+
+        /// Whoever made a workspace, leaves it and comes back still knows whom he has removed.
+        @Test func theRemovedStayRemovedWhenTheOwnerComesBack() async throws {
+            let anna = try await TestNode.founded("anna")
+            let bob = try await TestNode.joined("bob", anna.invite())
+            try waitForPeople(anna, bob)
+            try anna.client().call("workspace.remove", ["member": "bob"])
+            await bob.stop()
+            let invite = try anna.invite()
+            try anna.client().call("workspace.leave")
+            let outside = try await anna.restarted()
+            try outside.client().call("workspace.join", ["invite": .string(invite)])
+            let again = try await outside.restarted()
+            let file = try String(contentsOfFile: again.home.file("workspace.key"), encoding: .utf8)
+            #expect(file.contains("removed \(bob.uid.hex)\n"))
+        }
+
+        /// However many names somebody makes up, who has been met gets the key.
+        @Test func madeUpNamesTakeNobodysPlace() {
+            func keys(_ range: Range<UInt8>) -> [Bytes32] { range.map { Bytes32(repeating: $0) } }
+            let all = Node.members(
+                proven: keys(200..<203), named: keys(0..<100), removed: Set(keys(201..<202)), max: 50)
+            #expect(all.nodes.count == 50 && all.leftOut == 52)
+            #expect(all.nodes.isSuperset(of: keys(202..<203) + keys(200..<201) + keys(0..<48)))
+            #expect(!all.nodes.contains(Bytes32(repeating: 201)))
+        }
+
         /// Who made it goes on as somebody else, and can remove members still.
         @Test func aNewIdentityKeepsTheRight() async throws {
             let anna = try await TestNode.founded("anna")

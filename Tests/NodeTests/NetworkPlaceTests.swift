@@ -175,6 +175,68 @@ extension NodeTests {
             #expect(try isPaused(at: other))
         }
 
+        /// A gateway's hardware address is forgotten now and then, by a kernel that lost its carrier or had nothing to send.
+        /// At home that is nothing; in a café with the same addresses it must not look like home.
+        @Test func aSilentGatewayMakesNoHomeOfACafe() async throws {
+            func at(_ gateway: String?, _ interface: String) -> NetworkPlace {
+                NetworkPlace(gateway: gateway, isWayOut: true, prefixes: ["192.168.1.0/24"], interface: interface)
+            }
+            let machine = Whereabouts([at("aa", "wlan0 1")])
+            let asked = Mutex(0)
+            let bob = try await TestNode("bob")
+            let anna = try await TestNode("anna", peers: [bob]) { options in
+                options.places = { machine.now }
+                options.askGateways = { asked.withLock { $0 += 1 } }
+            }
+            let client = try anna.client()
+            try client.send(message: "at home")
+            try bob.client().waitForMessage("at home")
+            func isPaused(at place: NetworkPlace) throws -> Bool {
+                machine.move(to: place)
+                try client.call("node.rescan")
+                return try client.call("workspace.show")["paused"] == true
+            }
+            func isLinked() throws -> Bool {
+                try client.status()["peers"]?.array?.contains { $0["state"] == "connected" } == true
+            }
+            #expect(try !isPaused(at: at(nil, "wlan0 1")) && isLinked())
+            #expect(asked.withLock { $0 } == 0)
+            // The carrier was gone for a moment: nobody new is let in before it is clear where this is.
+            #expect(try isPaused(at: at(nil, "wlan0 3")) && isLinked())
+            #expect(throws: TestFailure.self) { try HostilePeer(anna) }
+            #expect(asked.withLock { $0 } > 0)
+            #expect(try !isPaused(at: at("aa", "wlan0 3")) && isLinked())
+            #expect(try isPaused(at: at("bb", "wlan0 5")) && !isLinked())
+            #expect(try isPaused(at: at(nil, "wlan0 5")))
+            #expect(try !isPaused(at: at("aa", "wlan0 7")))
+        }
+
+        /// Nor does it when it stays silent for as long as one is waited for.
+        @Test func aGatewayThatStaysSilentMakesNoHomeOfACafe() async throws {
+            func at(_ gateway: String?, _ interface: String) -> NetworkPlace {
+                NetworkPlace(gateway: gateway, isWayOut: true, prefixes: ["192.168.1.0/24"], interface: interface)
+            }
+            let machine = Whereabouts([at("aa", "wlan0 1")])
+            let anna = try await TestNode("anna") { options in
+                options.places = { machine.now }
+                options.gatewayMs = 0
+                options.askGateways = {}
+            }
+            let client = try anna.client()
+            try client.send(message: "at home")
+            func isPaused(at place: NetworkPlace) throws -> Bool {
+                machine.move(to: place)
+                try client.call("node.rescan")
+                return try client.call("workspace.show")["paused"] == true
+            }
+            #expect(try !isPaused(at: at("aa", "wlan0 1")))
+            #expect(try !isPaused(at: at(nil, "wlan0 3")))
+            #expect(try isPaused(at: at("bb", "wlan0 3")))
+            #expect(try isPaused(at: at(nil, "wlan0 3")) && isPaused(at: at(nil, "wlan0 3")))
+            // Elsewhere it may be home again.
+            #expect(try !isPaused(at: at(nil, "wlan0 5")))
+        }
+
         /// Two machines on a cable: what was written there stays there, until the same cable gives addresses.
         @Test func whatLivesOnANetworkWithoutANameStaysThere() async throws {
             let machine = Whereabouts([NetworkPlaceTests.nameless("eth0 1")])

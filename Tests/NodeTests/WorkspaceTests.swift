@@ -249,6 +249,19 @@ extension NodeTests {
             }
         }
 
+        /// A blank and an accent after it are one character for Swift, and two for the file.
+        @Test(arguments: [
+            "e\u{301}cole", "a \u{301}b", "x \u{200D}y", "\u{1F469}\u{200D}\u{1F467} team", "\u{5E9}\u{5DC}",
+        ])
+        func everyNameLasts(_ name: String) throws {
+            #expect(Workspace.isName(name))
+            let membership = Membership(Workspace(name: name, creator: .zero))
+            #expect(Membership(text: membership.text) == membership)
+        }
+
+        @Test(arguments: ["", " a", "a ", "open", "a\nb", "\u{301}abc", "\u{200D}a", "\u{FE0F}a", "\u{20E0}"])
+        func noNameIs(_ name: String) { #expect(!Workspace.isName(name)) }
+
         /// Of earlier keys so many are kept that a stranger costs little.
         @Test func earlierKeysAreFew() {
             var workspace = Workspace(name: "team", creator: .zero)

@@ -37,7 +37,7 @@ import Tree
         let path = folder.path("db")
         var store = try DatabaseStore(path: path)
         try store.rememberNames([(key(1), "bob"), (key(2), "bob"), (key(3), "ann")], atMs: 100)
-        for number: UInt8 in 1...3 { #expect(try store.earlierBearer(of: "bob", than: key(number)) == nil) }
+        for number: UInt8 in 1...2 { #expect(try store.earlierBearer(of: "bob", than: key(number)) == nil) }
         try store.rememberNames([(key(4), "bob"), (key(1), "bob"), (key(5), "eve")], atMs: 200)
         store.close()
         store = try DatabaseStore(path: path)
@@ -63,6 +63,20 @@ import Tree
         #expect(count == Int64(KnownPeople.namesOfOneMax) + 1)
         try store.rememberNames([(key(3), "name 39"), (key(4), "bob"), (key(5), "name 0")], atMs: 3)
         #expect(try store.namesakes() == [key(3), key(4)])
+    }
+
+    /// Somebody who has used up all places for names silences no warning.
+    @Test func whoseNameIsNotRememberedIsComparedAllTheSame() throws {
+        let folder = try TemporaryFolder()
+        let store = try DatabaseStore(path: folder.path("db"))
+        try store.rememberNames([(key(1), "bob"), (key(2), "ann")], atMs: 1, countMax: 2)
+        try store.rememberNames([(key(3), "bob"), (key(4), "eve")], atMs: 2, countMax: 2)
+        #expect(try store.database.integer("SELECT count(*) FROM known_name") == 2)
+        #expect(try store.earlierBearer(of: "bob", than: key(3)) == NameBearer(key: key(1), sinceMs: 1))
+        #expect(try store.earlierBearer(of: "eve", than: key(4)) == nil)
+        #expect(try store.earlierBearer(of: "bob", than: key(1)) == nil)
+        try store.acceptName("bob", of: key(3))
+        #expect(try store.earlierBearer(of: "bob", than: key(3)) == nil)
     }
 
     @Test func whoIsMutedIsNotCounted() throws {

@@ -16,11 +16,12 @@ final class HostilePeer {
 
     /// Dials and shakes hands.
     ///
-    /// - Parameter host: the last byte of the loopback address that it comes from.
+    /// - `host`: the last byte of the loopback address that it comes from.
+    /// - `beforeLast`: what is done before the last message of the handshake is sent.
     init(
         _ node: TestNode, key: SigningKey = SigningKey(), instance: UInt64 = SecureRandom.uint64(),
         networkKey: Bytes32 = Workspace.open.networkKey, workspace: Bytes32 = Workspace.open.id,
-        payload: [UInt8]? = nil, from host: UInt8 = 1
+        payload: [UInt8]? = nil, from host: UInt8 = 1, beforeLast: () throws -> Void = {}
     ) throws {
         self.key = key
         socket = try RawTCP(port: node.port, from: host)
@@ -38,6 +39,7 @@ final class HostilePeer {
                 peer = session.peerIdentity
                 sealer = consume session.sealer
                 opener = consume session.opener
+                try beforeLast()
                 try socket.send(answer)
             }
         }
