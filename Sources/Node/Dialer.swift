@@ -169,8 +169,8 @@ struct Dialer {
         return candidate.state != .connected && candidate.failures > 0
     }
 
-    /// The name that an address was given by leads elsewhere now: from here on it is one like others that were only heard
-    /// of.
+    /// The name that an address was given by leads elsewhere now: from here on it is one like others that were only
+    /// heard of.
     mutating func forgetName(_ address: SocketAddress) {
         guard candidates[address]?.source == .named else { return }
         candidates[address]?.source = .remembered

@@ -23,8 +23,8 @@ extension Node {
         resolve(peer)
     }
 
-    /// Looks a name up now, in the place of any look-up that is under way or waits. A name that is not known is looked up
-    /// again and again.
+    /// Looks a name up now, in the place of any look-up that is under way or waits. A name that is not known is looked
+    /// up again and again.
     ///
     /// - Parameter isDoubt: its addresses do not answer, and only others are news.
     func resolve(_ peer: HostPort, isDoubt: Bool = false) {

@@ -135,8 +135,8 @@ extension Node {
     /// Anything beside the own name.
     private var hasContent: Bool { ((try? store.entryCount) ?? 0) > 1 }
 
-    /// - Parameter isSure: that this is another network. While it only may be one, links stay: who is at their other end
-    ///   has shown it, and nobody else gets in.
+    /// - Parameter isSure: that this is another network. While it only may be one, links stay: who is at their other
+    ///   end has shown it, and nobody else gets in.
     private func pause(isSure: Bool) {
         for id in links.keys.sorted() where isSure || links[id]?.isUp != true {
             closeLink(id, reason: "this is another network")

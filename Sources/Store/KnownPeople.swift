@@ -151,8 +151,8 @@ extension DatabaseStore {
         }
     }
 
-    /// Who was seen with a name before somebody else took it; nil if nobody was, or if that is accepted. Of whom it is not
-    /// remembered, because no more names are, whoever is known by it was first.
+    /// Who was seen with a name before somebody else took it; nil if nobody was, or if that is accepted. Of whom it is
+    /// not remembered, because no more names are, whoever is known by it was first.
     public func earlierBearer(of folded: String, than key: Bytes32) throws -> NameBearer? {
         let isKnown = try people.isKnown.first(.text(folded), .bytes(key)) { _ in true } ?? false
         return try (isKnown ? people.earlier : people.first).first(.text(folded), .bytes(key)) { row in

@@ -175,8 +175,8 @@ extension NodeTests {
             #expect(try isPaused(at: other))
         }
 
-        /// A gateway's hardware address is forgotten now and then, by a kernel that lost its carrier or had nothing to send.
-        /// At home that is nothing; in a café with the same addresses it must not look like home.
+        /// A gateway's hardware address is forgotten now and then, by a kernel that lost its carrier or had nothing to
+        /// send. At home that is nothing; in a café with the same addresses it must not look like home.
         @Test func aSilentGatewayMakesNoHomeOfACafe() async throws {
             func at(_ gateway: String?, _ interface: String) -> NetworkPlace {
                 NetworkPlace(gateway: gateway, isWayOut: true, prefixes: ["192.168.1.0/24"], interface: interface)
