@@ -23,27 +23,10 @@ enum DiscoveryStatus: CustomStringConvertible {
 }
 
 extension Node {
-    private static let saltBytes = 16
-    private static let hintBytes = 8
-
-    /// Members recognise their workspace by the hint; to others it is noise that differs at each start.
-    private func hint(_ salt: [UInt8], _ networkKey: Bytes32) -> [UInt8] {
-        Array(BLAKE2b.hash(Array("starling-hint".utf8) + salt, key: networkKey.bytes).bytes.prefix(Node.hintBytes))
-    }
-
-    /// Who was away when the key changed knows the one before: it finds those who can hand over the present one.
-    private func txt() -> [(String, [UInt8])] {
-        let salt = SecureRandom.bytes(Node.saltBytes)
-        let now = [
-            ("txtvers", Array("1".utf8)), ("v", Array("1".utf8)), ("s", salt), ("h", hint(salt, workspace.networkKey)),
-        ]
-        return now + workspace.previousKeys.prefix(1).map { ("p", hint(salt, $0)) }
-    }
-
     /// Announces the present key in place of an earlier one.
     func announceAnew() {
         do throws(DiscoveryError) {
-            try discoveryService?.update(txt: txt())
+            try discoveryService?.update(txt: workspace.announcement())
         } catch {
             log.error("the new key cannot be announced: \(error)")
         }
@@ -60,7 +43,7 @@ extension Node {
         do throws(DiscoveryError) {
             let configuration = try DiscoveryConfiguration(
                 instanceName: Node.randomInstanceName(), port: port,
-                txt: txt(),
+                txt: workspace.announcement(),
                 skipInterfaces: { [filter = options.interfaces] in !filter.allows($0) })
             discovery = .starting
             let service = DiscoveryService(configuration: configuration) { [loop] event in
@@ -95,11 +78,7 @@ extension Node {
         }
     }
 
-    /// Whether the hint is that of this workspace, under its key or the one before.
-    func isOurs(_ sighting: Sighting) -> Bool {
-        guard let salt = sighting.txt["s"], salt.count == Node.saltBytes else { return false }
-        return [sighting.txt["h"], sighting.txt["p"]].contains(hint(salt, workspace.networkKey))
-    }
+    func isOurs(_ sighting: Sighting) -> Bool { workspace.isAnnounced(in: sighting.txt) }
 
     func addresses(of sighting: Sighting) -> [SocketAddress] {
         sighting.addresses.compactMap { address in

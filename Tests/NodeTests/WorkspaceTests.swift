@@ -262,6 +262,24 @@ extension NodeTests {
         @Test(arguments: ["", " a", "a ", "open", "a\nb", "\u{301}abc", "\u{200D}a", "\u{FE0F}a", "\u{20E0}"])
         func noNameIs(_ name: String) { #expect(!Workspace.isName(name)) }
 
+        /// Who has missed some changes of the key recognises the others as long as they have his.
+        @Test func membersWhoWereAwayAreFound() {
+            var workspace = Workspace(name: "team", creator: .zero)
+            var known = [workspace]
+            for epoch in 1...12 as ClosedRange<UInt64> {
+                workspace = workspace.moved(to: SecureRandom.bytes32(), epoch: epoch)
+                known.append(workspace)
+                let pairs = workspace.announcement()
+                #expect(pairs.reduce(0) { $0 + $1.0.utf8.count + $1.1.count + 2 } < 200)
+                let txt = Dictionary(uniqueKeysWithValues: pairs)
+                for (number, old) in known.enumerated() {
+                    #expect(old.isAnnounced(in: txt) == (Int(epoch) - number <= Workspace.previousKeysMax))
+                }
+                #expect(!Workspace.open.isAnnounced(in: txt))
+                #expect(!workspace.isAnnounced(in: ["s": txt["s"] ?? [], "q": [1, 2, 3]]))
+            }
+        }
+
         /// Of earlier keys so many are kept that a stranger costs little.
         @Test func earlierKeysAreFew() {
             var workspace = Workspace(name: "team", creator: .zero)
