@@ -14,7 +14,7 @@ extension Node {
     /// And at most this long: a hundred years.
     static let keptMsMax: Int64 = 100 * 366 * 24 * 3600 * 1000
     /// Messages that are counted before somebody is asked whether he means it: more would hold up others.
-    static let endedCountMax = 10_000
+    static let endedCountMax = 5_000
     /// Rules of this user that are looked at.
     private static let rulesMax = 1000
     /// How often the rules are looked at, and when again if the clock could not be trusted.

@@ -77,7 +77,7 @@ enum ChannelRetention {
     }
 
     /// The daemon does not count further.
-    private static let countMax: Int64 = 10_000
+    private static let countMax: Int64 = 5_000
 
     private static func ended(_ answer: JSON) -> String {
         let count = answer["removes"]?.int ?? 0
