@@ -125,7 +125,9 @@ private struct Line {
     }
 
     private mutating func long(_ word: String, _ rest: inout ArraySlice<String>) throws(UsageError) {
-        let parts = word.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        // By scalars: an accent at the beginning of the value would be one character with the sign.
+        let (scalars, sign) = (word.unicodeScalars.dropFirst(2), Unicode.Scalar("="))
+        let parts = scalars.split(separator: sign, maxSplits: 1, omittingEmptySubsequences: false)
         let name = String(parts[0])
         let value = parts.count == 2 ? String(parts[1]) : nil
         if name == "help" || name == "version", value == nil, option(long: name) == nil {

@@ -89,6 +89,8 @@ public struct SocketPlaces: Sendable, Equatable {
             }
         }
         guard !plain else { return word }
-        return "'" + word.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
+        // By scalars: a quotation mark and an accent after it are one character.
+        let parts = word.unicodeScalars.split(separator: "'", omittingEmptySubsequences: false).map(String.init)
+        return "'" + parts.joined(separator: "'\\''") + "'"
     }
 }

@@ -25,12 +25,13 @@ public struct NodeHome: Sendable {
             dataDirectory = NodeHome.absolute(directory)
             socketDirectory = dataDirectory
         } else {
-            guard let home = environment("HOME"), home.hasPrefix("/") else {
+            // What is no absolute path is to be ignored (XDG Base Directory Specification 0.8).
+            func folder(_ name: String) -> String? { environment(name).flatMap { $0.hasPrefix("/") ? $0 : nil } }
+            guard let home = folder("HOME") else {
                 throw NodeError(.usage, "HOME is not set; say where to keep files with --home DIR")
             }
-            dataDirectory = (environment("XDG_DATA_HOME") ?? home + "/.local/share") + "/starling"
-            socketDirectory =
-                environment("XDG_RUNTIME_DIR").map { $0 + "/starling" } ?? home + "/.local/state/starling"
+            dataDirectory = (folder("XDG_DATA_HOME") ?? home + "/.local/share") + "/starling"
+            socketDirectory = folder("XDG_RUNTIME_DIR").map { $0 + "/starling" } ?? home + "/.local/state/starling"
         }
         socketPath = socketDirectory + "/starling.sock"
         guard socketPath.utf8.count <= NodeHome.socketPathMax else {
@@ -68,8 +69,8 @@ public struct NodeHome: Sendable {
 
     private static func prepareDirectory(_ path: String) throws(NodeError) {
         var made = ""
-        for part in path.split(separator: "/") {
-            made += "/" + part
+        for part in path.unicodeScalars.split(separator: "/") {
+            made += "/" + String(part)
             if unsafe mkdir(made, 0o700) != 0, errno != EEXIST {
                 throw NodeError(.fileSystem, "cannot make \(made): \(message(errno))")
             }

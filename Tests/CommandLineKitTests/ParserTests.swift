@@ -35,6 +35,7 @@ struct ParserTests {
         }
         let both = try run("read", "-fq", "x")
         #expect(both.has("follow") && both.has("quiet"))
+        #expect(try run("read", "x", "--number=\u{301}1").value("number") == "\u{301}1")
         #expect(try run("read", "x", "--number=").value("number") == "")
         #expect(try run("read", "x", "--number=a=b").value("number") == "a=b")
     }

@@ -44,5 +44,8 @@ struct SocketPlacesTests {
 
     @Test func theStartCommandCanBePasted() throws {
         #expect(try places(home: "/a b/it's", [:]).startCommand == #"starling --home '/a b/it'\''s' daemon start"#)
+        let accent = "\u{301}"
+        #expect(
+            try places(home: "/a'\(accent)b", [:]).startCommand == "starling --home '/a'\\''\(accent)b' daemon start")
     }
 }

@@ -160,6 +160,21 @@ extension NodeTests {
             #expect(await refusal(home) == nil)
         }
 
+        @Test func foldersThatAreNoAbsolutePathsAreIgnored() throws {
+            func home(_ variables: [String: String]) throws -> NodeHome {
+                try NodeHome(directory: nil) { variables[$0] }
+            }
+            let usual = try home(["HOME": "/h"])
+            #expect(usual.dataDirectory == "/h/.local/share/starling")
+            #expect(usual.socketPath == "/h/.local/state/starling/starling.sock")
+            for other in ["", "data", "./data"] {
+                let found = try home(["HOME": "/h", "XDG_DATA_HOME": other, "XDG_RUNTIME_DIR": other])
+                #expect(found.dataDirectory == usual.dataDirectory && found.socketPath == usual.socketPath)
+                #expect(throws: NodeError.self) { try home(["HOME": other]) }
+            }
+            #expect(try home(["HOME": "/h", "XDG_DATA_HOME": "/d"]).dataDirectory == "/d/starling")
+        }
+
         @Test func aSocketPathThatIsTooLongSaysSo() throws {
             let error = #expect(throws: NodeError.self) {
                 try NodeHome(directory: "/tmp/" + String(repeating: "x", count: 120)) { _ in nil }
