@@ -45,6 +45,7 @@ extension Node {
         networks.namelessMs = isNameless ? networks.namelessMs ?? now : nil
         var verdict = networks.own.verdict(on: networks.current)
         if isAsSteady(verdict, namelessForMs: namelessForMs) { return followSteady(verdict) }
+        let isGatewaySilent = verdict == .unsure
         if verdict == .unsure || verdict == .nameless {
             let sinceMs = networks.unsureMs ?? now
             networks.unsureMs = sinceMs
@@ -75,11 +76,17 @@ extension Node {
             networks.strange.formUnion(networks.current.filter(\.isWayOut).map(\.interface))
             pause(isSure: true)
         case .unsure, .nameless:
-            pause(isSure: false)
-            if verdict == .unsure { options.askGateways() }
-            networks.again?.cancel()
-            networks.again = loop.schedule(afterMs: Node.lookMs) { self.assumeIsolated { $0.lookAround() } }
+            pause(isSure: false, keepsLinks: verdict == .unsure)
+            lookAgain()
         }
+        guard isGatewaySilent, networks.isPaused else { return }
+        options.askGateways()
+        lookAgain()
+    }
+
+    private func lookAgain() {
+        networks.again?.cancel()
+        networks.again = loop.schedule(afterMs: Node.lookMs) { self.assumeIsolated { $0.lookAround() } }
     }
 
     /// Whether an interface has been on one network since this was a network of the workspace, and either has lost its
@@ -135,10 +142,11 @@ extension Node {
     /// Anything beside the own name.
     private var hasContent: Bool { ((try? store.entryCount) ?? 0) > 1 }
 
-    /// - Parameter isSure: that this is another network. While it only may be one, links stay: who is at their other
-    ///   end has shown it, and nobody else gets in.
-    private func pause(isSure: Bool) {
-        for id in links.keys.sorted() where isSure || links[id]?.isUp != true {
+    /// - `isSure`: that this is another network.
+    /// - `keepsLinks`: it only may be another one, so who is at the other end of a link has shown it, and nobody else
+    ///   gets in.
+    private func pause(isSure: Bool, keepsLinks: Bool = false) {
+        for id in links.keys.sorted() where !keepsLinks || links[id]?.isUp != true {
             closeLink(id, reason: "this is another network")
         }
         if isSure {
