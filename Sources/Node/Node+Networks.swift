@@ -81,12 +81,14 @@ extension Node {
         }
         guard isGatewaySilent, networks.isPaused else { return }
         options.askGateways()
-        lookAgain()
+        // One that has been silent for long is asked seldom.
+        let silentMs = now &- (networks.unsureMs ?? now)
+        lookAgain(afterMs: max(Node.lookMs, min(silentMs, options.gatewayMs)))
     }
 
-    private func lookAgain() {
+    private func lookAgain(afterMs delayMs: UInt64 = Node.lookMs) {
         networks.again?.cancel()
-        networks.again = loop.schedule(afterMs: Node.lookMs) { self.assumeIsolated { $0.lookAround() } }
+        networks.again = loop.schedule(afterMs: delayMs) { self.assumeIsolated { $0.lookAround() } }
     }
 
     /// Whether an interface has been on one network since this was a network of the workspace, and either has lost its
