@@ -262,6 +262,8 @@ struct DiagnosisTests {
         Fault("files", .problem, "a key that others can read") { $0.files[1].mode = 0o644 },
         Fault("files", .problem, "another owner") { $0.files[1].owner = 0 },
         Fault("files", .problem, "a link") { $0.files[1].kind = .link },
+        Fault("files", .problem, "a link of another user to the folder") { $0.files[0].kind = .foreignLink },
+        Fault("files", .problem, "a link to no folder") { $0.files[0].kind = .brokenLink },
     ]
 
     private func faulty(_ evidence: Evidence) -> [Check] {
@@ -306,6 +308,17 @@ struct DiagnosisTests {
                     Issue.record("\(line)")
                     continue
                 }
+            }
+        }
+    }
+
+    /// Behind a link may be the only copy of what a person has.
+    @Test func noFolderAndNoKeyIsDeleted() throws {
+        for (index, kinds) in [(0, [FileFacts.Kind.foreignLink, .brokenLink]), (1, [.link])] {
+            for kind in kinds {
+                var evidence = try Self.healthy()
+                evidence.files[index].kind = kind
+                #expect(faulty(evidence).flatMap(\.mend).allSatisfy { !$0.contains("rm ") }, "\(kind)")
             }
         }
     }

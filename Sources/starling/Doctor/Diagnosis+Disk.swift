@@ -62,9 +62,9 @@ extension Diagnosis {
         var mend: [String] = []
         for file in evidence.files {
             let path = ShellWord.quoted(file.path)
-            if file.kind == .link {
-                words.append("\(file.path) is a symbolic link")
-                mend.append("rm \(path)")
+            if let link = link(file) {
+                words.append("\(file.path) is a symbolic link \(link.words)")
+                mend.append(link.mend)
             } else if file.owner != evidence.user {
                 words.append("\(file.path) belongs to another user")
                 mend.append("sudo chown \"$USER\": \(path)")
@@ -77,6 +77,29 @@ extension Diagnosis {
             return Check(name: "files", level: .problem, saw: words.joined(separator: "; "), mend: mend)
         }
         return .ok("files", evidence.files.isEmpty ? "there are none yet" : "nobody else can read or change them")
+    }
+
+    /// What is wrong with a link. Behind one there may be the only copy of a key, so none is simply deleted.
+    private func link(_ file: FileFacts) -> (words: String, mend: String)? {
+        let path = ShellWord.quoted(file.path)
+        switch file.kind {
+        case .foreignLink:
+            return (
+                "of another user, who could lead it elsewhere",
+                "sudo chown -h \"$USER\": \(path)   # if it leads where it should: ls -l \(path)"
+            )
+        case .brokenLink:
+            return ("that leads nowhere", "ls -l \(path)   # mount or make the folder that it leads to")
+        case .link where ["/starling.sock", "/lock"].contains(where: file.path.hasSuffix):
+            // Made anew at each start.
+            return ("and not followed", "rm \(path)")
+        case .link:
+            return (
+                "and not followed: put what it leads to in its place",
+                "cp -p --remove-destination \"$(readlink -f \(path))\" \(path)"
+            )
+        default: return nil
+        }
     }
 
     var identity: Check {

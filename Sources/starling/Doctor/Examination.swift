@@ -85,20 +85,27 @@ struct Examination {
         evidence.home = home
         evidence.user = geteuid()
         let names = SmallFile.names(in: home)
-        var paths = [home]
-        for socket in places.sockets where FileFacts(socket) != nil {
-            if let slash = socket.lastIndex(of: "/") { paths.append(String(socket[..<slash])) }
-            paths.append(socket)
-        }
-        for name in names where Self.isOwn(name) { paths.append("\(home)/\(name)") }
-        var seen: Set<String> = []
-        evidence.files = paths.filter { seen.insert($0).inserted }.compactMap { FileFacts($0) }
+        evidence.files = Self.files(home: home, names, places, user: evidence.user)
         evidence.setAside = names.filter { $0.hasPrefix("workspace.db.corrupt-") && !Self.isLog($0) }
             .map { "\(home)/\($0)" }
         evidence.disk = DiskFacts(home) ?? DiskFacts(Self.variable("HOME") ?? "/")
         guard let head = SmallFile.bytes("\(home)/workspace.db", max: 16) else { return }
         evidence.databaseFile =
             head.isEmpty || head == Array("SQLite format 3".utf8) + [0] ? .begins : .foreign
+    }
+
+    /// Of the daemon's files and folders those that exist.
+    static func files(home: String, _ names: [String], _ places: SocketPlaces, user: UInt32) -> [FileFacts] {
+        var folders = [home]
+        var paths: [String] = []
+        for socket in places.sockets where FileFacts(socket) != nil {
+            if let slash = socket.lastIndex(of: "/") { folders.append(String(socket[..<slash])) }
+            paths.append(socket)
+        }
+        for name in names where Self.isOwn(name) { paths.append("\(home)/\(name)") }
+        var seen: Set<String> = []
+        return folders.filter { seen.insert($0).inserted }.compactMap { FileFacts.folder($0, user: user) }
+            + paths.filter { seen.insert($0).inserted }.compactMap { FileFacts($0) }
     }
 
     private static func isOwn(_ name: String) -> Bool {
