@@ -51,6 +51,43 @@ final class DoctorFilesTests {
         #expect(try check(link).saw.contains("leads nowhere"))
     }
 
+    /// Whatever keeps the daemon from starting, as after a copy without its modes.
+    @Test(arguments: [
+        "identity.key", "identity-\(String(repeating: "7", count: 16)).key", "workspace.key", "workspace.db",
+        "workspace-0123456789abcdef.key", "workspace-0123456789abcdef.db", "workspace.db-wal", "starlingd.log.1",
+    ]) func whatOthersCanReadIsNamed(_ name: String) throws {
+        let data = try data()
+        try write("\(data)/\(name)", mode: 0o600)
+        #expect(try check(data).level == .ok)
+        _ = unsafe chmod("\(data)/\(name)", 0o644)
+        #expect(try check(data).mend == ["chmod 600 \(data)/\(name)"])
+    }
+
+    /// A home may be any folder.
+    @Test(arguments: ["workspace-plans.txt", "notes", "workspaces"]) func othersFilesAreNobodysMatter(_ name: String)
+        throws
+    {
+        let data = try data()
+        try write("\(data)/\(name)", mode: 0o644)
+        #expect(try check(data).level == .ok)
+    }
+
+    /// Why a daemon does not run its log may tell.
+    @Test(arguments: [
+        ("2026-01-01T00:00:00.000Z error others can read /k\n", "error others can read /k"),
+        ("starlingd: --name is given twice\n", "given twice"),
+        ("2026-01-01T00:00:00.000Z error the disk\n2026-01-01T00:00:01.000Z info signal 15: stopping\n", nil),
+        ("2026-01-01T00:00:00.000Z info an error\n", nil), ("", nil),
+    ]) func theEndOfTheLog(_ text: String, _ words: String?) throws {
+        let log = folder + "/log"
+        #expect(Examination.lastError(log) == nil)
+        try write(log, mode: 0o600, text)
+        var evidence = Evidence()
+        evidence.lastError = Examination.lastError(log)
+        let saw = Diagnosis(evidence: evidence).daemon.saw
+        #expect(saw.contains("its log ends with") == (words != nil) && saw.hasSuffix(words ?? ""), "\(saw)")
+    }
+
     @Test func anothersLinkToTheFolderIsNamed() throws {
         let (data, link) = (try data(), folder + "/link")
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: data)

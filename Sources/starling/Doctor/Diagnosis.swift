@@ -26,7 +26,9 @@ struct Diagnosis {
                     "make install")
             }
             return .problem(
-                "daemon", "starlingd does not run: nobody answers at \(tried.joined(separator: ", "))",
+                "daemon",
+                "starlingd does not run: nobody answers at \(tried.joined(separator: ", "))"
+                    + (evidence.lastError.map { "; its log ends with: \($0)" } ?? ""),
                 evidence.startCommand)
         case .broken(let words):
             return .problem(

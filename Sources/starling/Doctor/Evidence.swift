@@ -20,6 +20,8 @@ struct Evidence {
     var daemon = Daemon.absent(tried: [])
     /// Of this program.
     var version = ""
+    /// Why the daemon that ran last ended, as the last line of its log says; nil if that is about something else.
+    var lastError: String?
     /// The command that starts the daemon.
     var startCommand = "starling daemon start"
     /// Whether `starlingd` was found.

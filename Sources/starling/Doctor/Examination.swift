@@ -12,6 +12,9 @@ struct Examination {
     /// Addresses that are tried: with many nodes, those that are not linked to are no sign of anything.
     private static let triedMax = 32
 
+    /// Characters that are shown of a line of the log.
+    private static let lastErrorMax = 500
+
     let places: SocketPlaces
     private var evidence = Evidence()
 
@@ -49,6 +52,7 @@ struct Examination {
             evidence.diagnosis = try DiagnosisRow(json: client.call("node.diagnose", timeoutMs: Self.daemonMs))
         } catch ClientError.noDaemon(let tried, _) {
             evidence.daemon = .absent(tried: tried)
+            evidence.lastError = Self.lastError(places.log)
         } catch ClientError.refused(let error) where error.reason == .methodNotFound {
             // An older daemon; what it lacks is skipped.
             return
@@ -103,13 +107,26 @@ struct Examination {
             paths.append(socket)
         }
         for name in names where Self.isOwn(name) { paths.append("\(home)/\(name)") }
+        paths.append(places.log)
         var seen: Set<String> = []
         return folders.filter { seen.insert($0).inserted }.compactMap { FileFacts.folder($0, user: user) }
             + paths.filter { seen.insert($0).inserted }.compactMap { FileFacts($0) }
     }
 
+    /// Keys and databases, also those of workspaces and identities that were left. In a folder that `--home` names
+    /// there may be anything else.
     private static func isOwn(_ name: String) -> Bool {
-        name.hasPrefix("identity") || name.hasPrefix("workspace.db") || name == "lock" || name == "starlingd.log"
+        if ["identity", "workspace.", "starlingd.log"].contains(where: name.hasPrefix) || name == "lock" { return true }
+        let parts = name.split(separator: "-", maxSplits: 1)
+        return parts.count == 2 && parts[0] == "workspace" && parts[1].prefix { $0.isHexDigit }.count == 16
+    }
+
+    /// The last line of a daemon's log if it says why the daemon could not go on.
+    static func lastError(_ log: String) -> String? {
+        guard let line = try? LogTail.lines(log, 1).first else { return nil }
+        // The daemon's own, or what its command line was answered.
+        let isError = line.split(separator: " ", maxSplits: 2).dropFirst().first == "error"
+        return isError || line.hasPrefix("starlingd: ") ? String(line.prefix(lastErrorMax)) : nil
     }
 
     private static func isLog(_ name: String) -> Bool { name.hasSuffix("-wal") || name.hasSuffix("-shm") }
