@@ -113,6 +113,11 @@ struct DiagnosisTests {
         },
         Fault("daemon", .problem, "it hangs") { evidence in
             evidence.daemon = .broken("no answer in time")
+            evidence.holder = 4_711
+            evidence.diagnosis = nil
+        },
+        Fault("daemon", .problem, "another program is in its place") { evidence in
+            evidence.daemon = .broken("this is no Starling daemon")
             evidence.diagnosis = nil
         },
         Fault("version", .warning, "another one") { $0.daemon = .answers(version: "0.9", socket: "/s") },
@@ -296,18 +301,23 @@ struct DiagnosisTests {
         #expect(found.allSatisfy { !$0.mend.isEmpty && !$0.saw.isEmpty })
     }
 
-    /// A command of this program that is advised exists as it is written.
+    /// A command of this program that is advised exists as it is written, and goes to the home that was looked at and
+    /// to no other of this user's.
     @Test(arguments: faults) func whatIsAdvisedExists(_ fault: Fault) throws {
         var evidence = try Self.healthy()
+        evidence.command = "starling --home /srv/second"
         fault.happen(&evidence)
         for line in faulty(evidence).flatMap(\.mend) {
+            #expect(!line.contains("pkill") && !line.contains("killall"))
             for part in line.split(whereSeparator: { "&;#".contains($0) }) {
                 let words = part.split(separator: " ").map(String.init)
-                guard words.first == "starling" else { continue }
-                guard case .run = try Parser(StarlingProgram.table).parse(Array(words.dropFirst())) else {
+                guard let begin = words.firstIndex(of: "starling") else { continue }
+                guard case .run = try Parser(StarlingProgram.table).parse(Array(words[(begin + 1)...])) else {
                     Issue.record("\(line)")
                     continue
                 }
+                let isHere = !line.hasPrefix("on ") || words.contains("here:")
+                #expect(words[(begin + 1)...].starts(with: ["--home", "/srv/second"]) == isHere, "\(line)")
             }
         }
     }

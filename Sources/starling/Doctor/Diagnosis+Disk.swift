@@ -19,7 +19,7 @@ extension Diagnosis {
     private var databasePath: String { "\(evidence.home)/workspace.db" }
 
     var database: Check {
-        let stop = evidence.startCommand.replacing("daemon start", with: "daemon stop")
+        let stop = own("daemon stop")
         if let diagnosis = evidence.diagnosis {
             switch diagnosis.database {
             case .damaged:
@@ -27,7 +27,7 @@ extension Diagnosis {
                     "database",
                     "\(databasePath) is damaged: \(diagnosis.damage ?? ""); what it held can be had again from others",
                     "\(stop); mv \(ShellWord.quoted(databasePath)) \(ShellWord.quoted(databasePath + ".damaged")); "
-                        + "rm -f \(ShellWord.quoted(databasePath + "-wal")); \(evidence.startCommand)")
+                        + "rm -f \(ShellWord.quoted(databasePath + "-wal")); \(own("daemon start"))")
             case .partly:
                 return setAside
                     ?? .ok(
@@ -43,7 +43,7 @@ extension Diagnosis {
         case .foreign:
             return .problem(
                 "database", "\(databasePath) is no database; the daemon sets it aside and has it again from others",
-                evidence.startCommand)
+                own("daemon start"))
         }
     }
 
@@ -108,10 +108,11 @@ extension Diagnosis {
         }
         let clones = diagnosis.notices.filter { $0.kind == .clone }
         guard !clones.isEmpty else { return .ok("identity", "no other machine has this identity") }
-        let mend = "starling identity new"
-        if let own = clones.first(where: { $0.uid == evidence.uid }) { return .problem("identity", own.text, mend) }
+        if let notice = clones.first(where: { $0.uid == evidence.uid }) {
+            return .problem("identity", notice.text, own("identity new"))
+        }
         return .warning(
-            "identity", clones.map(\.text).joined(separator: "; "), "on one of the two machines: \(mend)")
+            "identity", clones.map(\.text).joined(separator: "; "), "on one of the two machines: starling identity new")
     }
 }
 

@@ -10,7 +10,7 @@ extension Diagnosis {
         evidence.interfaces.filter { $0.kind == .lan && $0.isUp && !$0.addresses.isEmpty }
     }
 
-    private var own: Set<[UInt8]> { Set(evidence.interfaces.flatMap(\.addresses).map(\.address.bytes)) }
+    private var ownAddresses: Set<[UInt8]> { Set(evidence.interfaces.flatMap(\.addresses).map(\.address.bytes)) }
 
     /// Whether something that the rest needs is broken.
     private var isBlind: Bool {
@@ -78,7 +78,7 @@ extension Diagnosis {
         if lans.isEmpty, others.contains(where: { $0.kind == .tunnel && !$0.addresses.isEmpty }) {
             return .warning(
                 "vpn", "the only network is \(names), which carries no multicast: nobody is found by himself",
-                "starling peer add HOST:PORT")
+                own("peer add HOST:PORT"))
         }
         return .ok(
             "vpn",
@@ -90,7 +90,7 @@ extension Diagnosis {
     /// Whether this machine's Avahi has answered a question that came in over the network, on each network asked.
     private func echoes(_ lan: LocalInterface) -> Bool {
         evidence.multicast.answers.contains { answer in
-            answer.interface == lan.name && own.contains(answer.from.bytes)
+            answer.interface == lan.name && ownAddresses.contains(answer.from.bytes)
                 && evidence.diagnosis?.instance.map(answer.instances.contains) ?? false
         }
     }
@@ -112,7 +112,7 @@ extension Diagnosis {
         if diagnosis.discovery == .paused {
             return .warning(
                 "record", "the workspace rests: this is another network than its own, and here others might read it",
-                "starling workspace here")
+                own("workspace here"))
         }
         if diagnosis.discovery == .down {
             let reason = diagnosis.reason ?? "it does not say why"
@@ -122,7 +122,7 @@ extension Diagnosis {
                     + "then: \(restart)")
         }
         guard let instance = diagnosis.instance else {
-            return .warning("record", "the announcement is under way", "starling doctor")
+            return .warning("record", "the announcement is under way", own("doctor"))
         }
         let seen = lans.filter(echoes).map(\.name)
         guard !seen.isEmpty else { return .ok("record", "Avahi announces \(instance)") }
@@ -157,7 +157,7 @@ extension Diagnosis {
 
     /// Somebody else has answered, or Avahi has heard of somebody who is not only remembered.
     private var hearsSomebody: Bool {
-        evidence.multicast.answers.contains { !own.contains($0.from.bytes) }
+        evidence.multicast.answers.contains { !ownAddresses.contains($0.from.bytes) }
             || evidence.diagnosis?.heard.isEmpty == false
     }
 
@@ -182,13 +182,13 @@ extension Diagnosis {
     /// Machines that have answered something that was sent to all. The router does not count: that it is heard says
     /// nothing of those beside this one.
     private var voices: [IPAddress] {
-        evidence.multicast.voices.filter { !own.contains($0.bytes) && $0.isIPv4 && $0 != evidence.router }
+        evidence.multicast.voices.filter { !ownAddresses.contains($0.bytes) && $0.isIPv4 && $0 != evidence.router }
     }
 
     /// Machines that answer when they are asked singly, the router not among them.
     private var neighbours: [IPAddress] {
         evidence.neighbours.filter { address, isThere in
-            isThere && isOnLAN(address) && address != evidence.router && !own.contains(address.bytes)
+            isThere && isOnLAN(address) && address != evidence.router && !ownAddresses.contains(address.bytes)
         }.map(\.key)
     }
 
@@ -196,7 +196,7 @@ extension Diagnosis {
     private var silence: Check? {
         guard !hearsSomebody, evidence.connected.isEmpty, voices.isEmpty else { return nil }
         let mend = [
-            "on another machine of this network: starling doctor", "starling peer add HOST:PORT",
+            "on another machine of this network: starling doctor", own("peer add HOST:PORT"),
         ]
         if let first = neighbours.min(by: { "\($0)" < "\($1)" }) {
             let count = neighbours.count
@@ -236,7 +236,7 @@ extension Diagnosis {
                     + "\(first), but none is heard: the network does not pass on what is sent to all, or their "
                     + "firewalls drop it",
                 "in the switch or access point: switch off IGMP snooping and multicast filtering",
-                "on the other machine: starling doctor", "starling peer add HOST:PORT")
+                "on the other machine: starling doctor", own("peer add HOST:PORT"))
         }
         if let silence { return silence }
         return .ok(
@@ -269,7 +269,7 @@ extension Diagnosis {
             return .warning(
                 "heard",
                 "\(words.joined(separator: ", ")), and nobody of this one: the others are elsewhere, or you are",
-                "starling status   # names this node's workspace; compare it with the others'")
+                own("status") + "   # names this node's workspace; compare it with the others'")
         }
         let others = voices.count
         return .warning(
@@ -278,11 +278,11 @@ extension Diagnosis {
                 ? "nobody else runs Starling on this network, or the network keeps you apart"
                 : "nobody else runs Starling on this network; it passes on what is sent to all, and "
                     + "\(Words.count(Int64(others), "other machine answers", "other machines answer"))",
-            "on the other machine: starling doctor", "starling peer add HOST:PORT")
+            "on the other machine: starling doctor", own("peer add HOST:PORT"))
     }
 
     private var heardWithoutDaemon: Check {
-        let others = Set(evidence.multicast.answers.filter { !own.contains($0.from.bytes) }.flatMap(\.instances))
+        let others = Set(evidence.multicast.answers.filter { !ownAddresses.contains($0.from.bytes) }.flatMap(\.instances))
         return others.isEmpty
             ? .skipped("heard", "without a daemon nobody listens, and nobody has answered a question to all")
             : .ok("heard", "\(Words.count(Int64(others.count), "node answers", "nodes answer")) a question to all")

@@ -135,10 +135,10 @@ extension Diagnosis {
             mend.append("on the machine that sent them: sudo smartctl -H /dev/sda   # its disk may be failing")
         }
         if refused.contains(where: { $0.failure == .key }) {
-            mend.append("starling workspace   # names this node's; compare it with the other's")
-            mend.append("starling workspace invite   # there; and here: starling workspace join LINK")
+            mend.append(own("workspace") + "   # names this node's; compare it with the other's")
+            mend.append("on that machine: starling workspace invite   # then here: \(own("workspace join LINK"))")
             if let named = refused.first(where: { $0.failure == .key && $0.path == .named }) {
-                mend.append("starling peer remove \(named.address)")
+                mend.append(own("peer remove \(named.address)"))
             }
         }
         return Check(

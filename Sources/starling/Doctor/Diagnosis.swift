@@ -29,16 +29,21 @@ struct Diagnosis {
                 "daemon",
                 "starlingd does not run: nobody answers at \(tried.joined(separator: ", "))"
                     + (evidence.lastError.map { "; its log ends with: \($0)" } ?? ""),
-                evidence.startCommand)
+                own("daemon start"))
         case .broken(let words):
-            return .problem(
-                "daemon", words, "pkill -KILL -x -u \"$USER\" starlingd; \(evidence.startCommand)")
+            // No other daemon of this user's, as of a second home, is to end with it.
+            guard let holder = evidence.holder else {
+                return .problem(
+                    "daemon", words, "ss -xlp | grep starling.sock   # end what listens there", own("daemon start"))
+            }
+            return .problem("daemon", words, "kill -KILL \(holder); \(own("daemon start"))")
         }
     }
 
-    var restart: String {
-        evidence.startCommand.replacing("daemon start", with: "daemon stop") + " && " + evidence.startCommand
-    }
+    /// A command for the daemon that was looked at.
+    func own(_ words: String) -> String { "\(evidence.command) \(words)" }
+
+    var restart: String { "\(own("daemon stop")) && \(own("daemon start"))" }
 
     var version: Check {
         guard case .answers(let version, _) = evidence.daemon else {
@@ -75,7 +80,7 @@ struct Diagnosis {
             guard evidence.hasAvahiProgram else {
                 return .problem(
                     "avahi", "Avahi is not installed, so nobody is found by himself",
-                    "sudo apt install avahi-daemon", "starling peer add HOST:PORT")
+                    "sudo apt install avahi-daemon", own("peer add HOST:PORT"))
             }
             return .problem(
                 "avahi", "Avahi does not run, so nobody is found by himself",

@@ -22,8 +22,10 @@ struct Evidence {
     var version = ""
     /// Why the daemon that ran last ended, as the last line of its log says; nil if that is about something else.
     var lastError: String?
-    /// The command that starts the daemon.
-    var startCommand = "starling daemon start"
+    /// How a command begins that goes to the daemon that was looked at, and to no other of this user's.
+    var command = "starling"
+    /// The process that has the home, by its lock file; nil if nobody does.
+    var holder: Int32?
     /// Whether `starlingd` was found.
     var hasDaemonProgram = true
     /// This user's.

@@ -25,7 +25,7 @@ struct Examination {
     /// The daemon first, for what it is doing is not to be disturbed; then past it.
     mutating func carryOut() -> Evidence {
         evidence.version = StarlingVersion.current
-        evidence.startCommand = places.startCommand
+        evidence.command = places.command
         evidence.hasDaemonProgram = DaemonProgram.find() != nil
         askDaemon()
         let bus = SystemBus.path(Self.variable("DBUS_SYSTEM_BUS_ADDRESS"))
@@ -58,7 +58,18 @@ struct Examination {
             return
         } catch {
             evidence.daemon = .broken("\(error)")
+            evidence.holder = Self.holder("\(dataFolder)/lock")
         }
+    }
+
+    /// The process that has locked a file and written its number there, as a daemon does with its home.
+    static func holder(_ path: String) -> Int32? {
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        guard starling_lock_is_held(descriptor) == 1, let bytes = SmallFile.bytes(path, max: 16) else { return nil }
+        let digits = String(decoding: bytes, as: UTF8.self).prefix { $0.isASCII && $0.isNumber }
+        return Int32(digits).flatMap { $0 > 1 ? $0 : nil }
     }
 
     private mutating func lookAtNetwork() {
