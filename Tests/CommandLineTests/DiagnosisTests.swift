@@ -235,6 +235,10 @@ struct DiagnosisTests {
             evidence.diagnosis?.peers.append(peer("10.99.0.3:47474", .named, .key, state: .refused))
             Endpoint("10.99.0.3:47474").map { evidence.reached[$0] = .open }
         },
+        Fault("accepted", .problem, "another private workspace") { evidence in
+            evidence.isPrivate = true
+            evidence.diagnosis?.peers.append(peer("10.99.0.3:47474", .named, .key, state: .refused))
+        },
         Fault("accepted", .warning, "another version") { evidence in
             evidence.diagnosis?.peers.append(peer("10.99.0.3:47474", .mdns, .version, state: .refused))
         },
@@ -320,6 +324,19 @@ struct DiagnosisTests {
                 #expect(words[(begin + 1)...].starts(with: ["--home", "/srv/second"]) == isHere, "\(line)")
             }
         }
+    }
+
+    /// Of the open workspace there are no invites, and who ends a handshake may only rest, or have no room.
+    @Test(arguments: [false, true]) func whoEndsTheHandshakeMayHaveReasons(isPrivate: Bool) throws {
+        var evidence = try Self.healthy()
+        evidence.isPrivate = isPrivate
+        evidence.diagnosis?.peers.append(Self.peer("10.99.0.3:47474", .mdns, .key, state: .refused))
+        let check = Diagnosis(evidence: evidence).accepted
+        #expect(check.mend.first == "on that machine: starling doctor" && check.saw.contains("no room"))
+        #expect(check.saw.contains("rests") != isPrivate)
+        #expect(check.mend.contains { $0.contains("starling workspace here") } != isPrivate)
+        // The link is made where the private workspace is.
+        #expect(check.mend.contains { $0.hasSuffix("here: starling workspace invite") } == isPrivate)
     }
 
     /// Behind a link may be the only copy of what a person has.

@@ -30,6 +30,8 @@ struct Evidence {
     var hasDaemonProgram = true
     /// This user's.
     var uid = ""
+    /// Whether the daemon is in a private workspace and not in the open one.
+    var isPrivate = false
     /// What the daemon says; nil without one.
     var diagnosis: DiagnosisRow?
 

@@ -50,6 +50,8 @@ struct Examination {
             evidence.daemon = .answers(version: client.hello.version, socket: socket)
             evidence.uid = client.hello.uid
             evidence.diagnosis = try DiagnosisRow(json: client.call("node.diagnose", timeoutMs: Self.daemonMs))
+            let workspace = try? WorkspaceRow(json: client.call("workspace.show", timeoutMs: Self.daemonMs))
+            evidence.isPrivate = workspace?.isPrivate ?? false
         } catch ClientError.noDaemon(let tried, _) {
             evidence.daemon = .absent(tried: tried)
             evidence.lastError = Self.lastError(places.log)
