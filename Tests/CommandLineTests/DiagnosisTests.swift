@@ -98,6 +98,13 @@ struct DiagnosisTests {
         evidence.router.map { evidence.neighbours[$0] = true }
     }
 
+    /// Bob's address is known, and nobody says that he has it.
+    private static func offline(_ path: PeerRow.Path, _ evidence: inout Evidence) {
+        evidence.diagnosis?.peers = [peer("10.99.0.2:47474", path, .unreachable)]
+        Endpoint("10.99.0.2:47474").map { evidence.reached[$0] = .unreachable }
+        IPAddress("10.99.0.2").map { evidence.neighbours[$0] = false }
+    }
+
     private static func unlink(_ outcome: Reach.Outcome, _ evidence: inout Evidence) {
         evidence.diagnosis?.heard = [heard("bobs", connected: false)]
         evidence.diagnosis?.peers = [peer("10.99.0.2:47474", .mdns)]
@@ -189,12 +196,19 @@ struct DiagnosisTests {
         },
         Fault("multicast", .problem, "clients are isolated") { evidence in
             leaveAlone(&evidence)
-            evidence.diagnosis?.peers = [peer("10.99.0.2:47474", .named, .unreachable)]
-            Endpoint("10.99.0.2:47474").map { evidence.reached[$0] = .unreachable }
-            evidence.neighbours = [:]
-            for text in ["10.99.0.2", "10.99.0.254"] {
-                IPAddress(text).map { evidence.neighbours[$0] = text.hasSuffix("254") }
-            }
+            router(&evidence)
+            offline(.named, &evidence)
+        },
+        Fault("multicast", .warning, "who was here is switched off, and nobody else is here") { evidence in
+            leaveAlone(&evidence)
+            router(&evidence)
+            offline(.remembered, &evidence)
+        },
+        Fault("multicast", .warning, "who was here is switched off, and nobody else is heard") { evidence in
+            leaveAlone(&evidence)
+            router(&evidence)
+            offline(.inbound, &evidence)
+            IPAddress("10.99.0.7").map { evidence.neighbours[$0] = true }
         },
         Fault("multicast", .warning, "nothing but the router is there") { evidence in
             leaveAlone(&evidence)
@@ -211,6 +225,12 @@ struct DiagnosisTests {
         Fault("heard", .warning, "others are there, and run no Starling") { evidence in
             leaveAlone(&evidence)
             router(&evidence)
+            IPAddress("10.99.0.7").map { _ = evidence.multicast.voices.insert($0) }
+        },
+        Fault("heard", .warning, "who was here is switched off, and a printer answers") { evidence in
+            leaveAlone(&evidence)
+            router(&evidence)
+            offline(.remembered, &evidence)
             IPAddress("10.99.0.7").map { _ = evidence.multicast.voices.insert($0) }
         },
         Fault("heard", .warning, "only others' workspaces") { evidence in
@@ -230,6 +250,12 @@ struct DiagnosisTests {
         Fault("reachable", .warning, "a named one") { evidence in
             evidence.diagnosis?.peers.append(peer("10.98.0.3:47474", .named, .timedOut))
             Endpoint("10.98.0.3:47474").map { evidence.reached[$0] = .timedOut }
+        },
+        Fault("reachable", .problem, "who was named is switched off, and a printer answers") { evidence in
+            leaveAlone(&evidence)
+            router(&evidence)
+            offline(.named, &evidence)
+            IPAddress("10.99.0.7").map { _ = evidence.multicast.voices.insert($0) }
         },
         Fault("accepted", .problem, "another key") { evidence in
             evidence.diagnosis?.peers.append(peer("10.99.0.3:47474", .named, .key, state: .refused))
@@ -324,6 +350,18 @@ struct DiagnosisTests {
                 #expect(words[(begin + 1)...].starts(with: ["--home", "/srv/second"]) == isHere, "\(line)")
             }
         }
+    }
+
+    /// Who has said --no-discovery, or has no Avahi, is connected and not heard: no fault of the network, on which others
+    /// answer what is sent to all.
+    @Test func whoDoesNotAnnounceHimselfIsNoFault() throws {
+        var evidence = try Self.healthy()
+        evidence.multicast.answers.removeLast()
+        evidence.diagnosis?.heard = []
+        evidence.diagnosis?.peers[0].path = .named
+        evidence.multicast.voices = [try #require(IPAddress("10.99.0.7"))]
+        #expect(faulty(evidence).isEmpty, "\(faulty(evidence))")
+        #expect(Diagnosis(evidence: evidence).multicast.saw.contains("does not announce"))
     }
 
     /// Of the open workspace there are no invites, and who ends a handshake may only rest, or have no room.

@@ -161,22 +161,25 @@ extension Diagnosis {
             || evidence.diagnosis?.heard.isEmpty == false
     }
 
-    /// Addresses on a network of this machine at which nodes are known to have been, and that do not even tell who has
-    /// them.
-    private var silent: [IPAddress] {
-        evidence.failed.compactMap { Endpoint($0.address)?.address }.filter { address in
-            address.isIPv4 && isOnLAN(address) && evidence.neighbours[address] != true && misled[address] == nil
+    /// Those on a network of this machine who do not even tell who has their address.
+    private var silent: [(address: IPAddress, isNamed: Bool)] {
+        evidence.failed.compactMap { row in
+            guard let address = Endpoint(row.address)?.address, address.isIPv4, isOnLAN(address),
+                evidence.neighbours[address] != true, misled[address] == nil
+            else { return nil }
+            return (address, row.path == .named)
         }
     }
 
-    /// Somebody on the same network does answer.
-    private var hasNeighbour: Bool {
-        evidence.neighbours.contains { address, isThere in isThere && isOnLAN(address) }
+    /// The router, if it is there.
+    private var presentRouter: IPAddress? {
+        evidence.router.flatMap { evidence.neighbours[$0] == true && isOnLAN($0) ? $0 : nil }
     }
 
-    /// The access point or switch keeps machines from one another: even the question who has an address is lost.
-    private var isIsolated: Bool {
-        !isBlind && !hearsSomebody && evidence.connected.isEmpty && !silent.isEmpty && hasNeighbour
+    /// Nothing but the router answers, not even the question who has an address: the access point or switch may keep
+    /// machines from one another. One other machine that answers anything disproves it.
+    private var isApart: Bool {
+        !hearsSomebody && evidence.connected.isEmpty && voices.isEmpty && neighbours.isEmpty && presentRouter != nil
     }
 
     /// Machines that have answered something that was sent to all. The router does not count: that it is heard says
@@ -207,34 +210,44 @@ extension Diagnosis {
                     + "pass it on",
                 mend: ["in the switch or access point: switch off IGMP snooping and multicast filtering"] + mend)
         }
-        guard let router = evidence.router, evidence.neighbours[router] == true, isOnLAN(router) else { return nil }
+        guard isApart, let router = presentRouter else { return nil }
+        let silent = silent
+        let isolation = "the access point keeps its clients from one another"
+        let mends = ["in the access point: switch off client isolation (also called AP isolation or guest mode)"] + mend
+        guard !silent.isEmpty else {
+            return Check(
+                name: "multicast", level: .warning,
+                saw: "the router \(router) answers and nothing else on this network does: nobody else is here, or "
+                    + isolation,
+                mend: mends)
+        }
+        // Who was only remembered may be switched off, as machines are in the evening. Who was named should be there.
+        let isNamed = silent.contains(where: \.isNamed)
+        let others = Set(silent.map { "\($0.address)" }).sorted()
         return Check(
-            name: "multicast", level: .warning,
-            saw: "the router \(router) answers and nothing else on this network does: nobody else is here, or the "
-                + "access point keeps its clients from one another",
-            mend: ["in the access point: switch off client isolation (also called AP isolation or guest mode)"] + mend)
+            name: "multicast", level: isNamed ? .problem : .warning,
+            saw: "the router \(router) answers, but not \(others.joined(separator: ", ")), not even to ask who has the "
+                + "address: \(others.count == 1 ? "it is" : "they are") switched off or elsewhere, or \(isolation)",
+            mend: mends + ["connect both machines by cable, or to another network"])
     }
 
     var multicast: Check {
         guard !isBlind, evidence.diagnosis?.discovery == .up, oneWay.level == .ok else {
             return .skipped("multicast", unseen)
         }
-        if isIsolated {
-            let others = silent.map { "\($0)" }.sorted().joined(separator: ", ")
-            return .problem(
-                "multicast",
-                "this machine reaches its network, but not \(others), not even to ask who has the address: the access "
-                    + "point most likely keeps its clients from one another",
-                "in the access point: switch off client isolation (also called AP isolation or guest mode)",
-                "connect both machines by cable, or to another network")
-        }
         let reached = evidence.connected.compactMap { Endpoint($0.address)?.address }.filter(isOnLAN)
         if !hearsSomebody, let first = reached.first {
+            guard voices.isEmpty else {
+                return .ok(
+                    "multicast",
+                    "the network passes on what is sent to all; who is connected, as \(first), does not announce "
+                        + "himself (--no-discovery, or no Avahi there)")
+            }
             return .problem(
                 "multicast",
                 "\(Words.count(Int64(reached.count), "machine is", "machines are")) connected on this network, as "
-                    + "\(first), but none is heard: the network does not pass on what is sent to all, or their "
-                    + "firewalls drop it",
+                    + "\(first), but none is heard: the network does not pass on what is sent to all, their firewalls "
+                    + "drop it, or they announce nothing",
                 "in the switch or access point: switch off IGMP snooping and multicast filtering",
                 "on the other machine: starling doctor", own("peer add HOST:PORT"))
         }
@@ -262,6 +275,7 @@ extension Diagnosis {
         if isExplained || [record, multicast].contains(where: { $0.level == .warning }) {
             return .skipped("heard", "nobody yet; see above")
         }
+        if reachable.level == .problem { return .skipped("heard", "nobody; see reachable") }
         if !evidence.connected.isEmpty {
             return .ok("heard", "nobody, but \(evidence.connected.count) connected by their addresses")
         }
