@@ -174,6 +174,16 @@ struct DiagnosisTests {
                     name: "docker0", index: 3, kind: .container, isUp: true,
                     addresses: [.init(address: address, prefixLength: 17)]))
         },
+        Fault("vpn", .warning, "there is no other network") { evidence in
+            evidence.interfaces[1].kind = .tunnel
+            leaveAlone(&evidence)
+            evidence.multicast = .init()
+        },
+        Fault("record", .warning, "the announcement is under way") { evidence in
+            evidence.diagnosis?.instance = nil
+            evidence.multicast.answers.removeFirst()
+            leaveAlone(&evidence)
+        },
         Fault("record", .problem, "Avahi does not publish") { evidence in
             evidence.diagnosis?.discovery = .down
             evidence.diagnosis?.reason = "Avahi does not confirm the registration"
@@ -362,6 +372,24 @@ struct DiagnosisTests {
         evidence.multicast.voices = [try #require(IPAddress("10.99.0.7"))]
         #expect(faulty(evidence).isEmpty, "\(faulty(evidence))")
         #expect(Diagnosis(evidence: evidence).multicast.saw.contains("does not announce"))
+    }
+
+    /// Nothing is said of multicast on networks over which nothing was asked.
+    @Test func whereNothingWasAskedNothingIsKnown() throws {
+        func check(_ change: (inout Evidence) -> Void) throws -> Check {
+            var evidence = try Self.healthy()
+            change(&evidence)
+            return Diagnosis(evidence: evidence).oneWay
+        }
+        #expect(try check { $0.interfaces[1].kind = .tunnel }.level == .skipped)
+        #expect(try check { $0.multicast = .init() }.level == .skipped)
+        #expect(try check { $0.diagnosis?.instance = nil }.level == .skipped)
+        let both = try check { evidence in
+            var second = evidence.interfaces[1]
+            (second.name, second.index) = ("wlan0", 3)
+            evidence.interfaces.append(second)
+        }
+        #expect(both == .ok("one-way", "multicast DNS gets out and in on eth0"))
     }
 
     /// Of the open workspace there are no invites, and who ends a handshake may only rest, or have no room.

@@ -95,11 +95,6 @@ extension Diagnosis {
         }
     }
 
-    /// Networks over which was asked and from which the question did not come back in.
-    private var deaf: [LocalInterface] {
-        lans.filter { evidence.multicast.asked.contains($0.name) && !echoes($0) }
-    }
-
     var record: Check {
         guard let diagnosis = evidence.diagnosis else {
             return .skipped("record", "without a daemon nothing is announced")
@@ -139,15 +134,24 @@ extension Diagnosis {
                 "one-way", "this machine's firewall lets no multicast DNS out on \(name), so nobody hears of this node",
                 "sudo nft list ruleset   # look for a rule that drops UDP port 5353")
         }
-        guard !lans.isEmpty, deaf.count == lans.count else {
-            return .ok("one-way", "multicast DNS gets out and in on \(lans.map(\.name).joined(separator: ", "))")
+        guard evidence.diagnosis?.instance != nil else {
+            return .skipped("one-way", "nothing is announced yet that could be heard; see record")
+        }
+        let asked = lans.filter { evidence.multicast.asked.contains($0.name) }
+        guard !asked.isEmpty else {
+            return .skipped(
+                "one-way", lans.isEmpty ? "no network here carries it; see vpn" : "no question to all could be sent")
+        }
+        let echoing = asked.filter(echoes)
+        guard echoing.isEmpty else {
+            return .ok("one-way", "multicast DNS gets out and in on \(echoing.map(\.name).joined(separator: ", "))")
         }
         let inbound = evidence.connected.count { $0.path == .inbound }
         let seen = inbound == 0 ? "" : " \(Words.count(Int64(inbound), "node has", "nodes have")) found this one."
         return .problem(
             "one-way",
             "this node is announced, but nothing sent to all (UDP port 5353) gets in on "
-                + "\(deaf.map(\.name).joined(separator: ", ")), so it finds nobody.\(seen) A firewall on this machine "
+                + "\(asked.map(\.name).joined(separator: ", ")), so it finds nobody.\(seen) A firewall on this machine "
                 + "drops it, or Avahi is told to leave the interface out",
             "sudo ufw allow 5353/udp", "sudo firewall-cmd --permanent --add-service=mdns && sudo firewall-cmd --reload",
             "in /etc/avahi/avahi-daemon.conf: no deny-interfaces and allow-interfaces")
@@ -276,6 +280,7 @@ extension Diagnosis {
             return .skipped("heard", "nobody yet; see above")
         }
         if reachable.level == .problem { return .skipped("heard", "nobody; see reachable") }
+        if lans.isEmpty { return .skipped("heard", "nobody; see vpn") }
         if !evidence.connected.isEmpty {
             return .ok("heard", "nobody, but \(evidence.connected.count) connected by their addresses")
         }
