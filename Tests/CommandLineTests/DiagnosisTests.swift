@@ -297,7 +297,11 @@ struct DiagnosisTests {
 
     private static let disk: [Fault] = [
         Fault("disk", .problem, "full") { $0.disk?.freeBytes = 1 << 20 },
-        Fault("disk", .problem, "the daemon could not store") { $0.diagnosis?.isDiskFull = true },
+        Fault("disk", .problem, "the daemon could not store") { evidence in
+            evidence.diagnosis?.isDiskFull = true
+            evidence.disk?.freeBytes = 100 << 20
+        },
+        Fault("disk", .problem, "the daemon could not store, and there is room") { $0.diagnosis?.isDiskFull = true },
         Fault("disk", .warning, "nearly full") { $0.disk?.freeBytes = 100 << 20 },
         Fault("database", .problem, "damaged") { evidence in
             evidence.diagnosis?.database = .damaged

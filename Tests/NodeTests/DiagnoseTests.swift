@@ -6,6 +6,7 @@ import Testing
 import Tree
 
 @testable import Node
+@testable import Store
 
 extension NodeTests {
     /// What the daemon tells doctor and `status`.
@@ -64,6 +65,23 @@ extension NodeTests {
             }
         }
 
+        /// Room that is made is noticed, also where nobody writes, and none is imagined.
+        @Test func roomOnTheDiskIsNoticed() async throws {
+            let anna = try await TestNode("anna")
+            let client = try anna.client()
+            try await anna.node.fillDisk()
+            let large = JSON.string(String(repeating: "x", count: 60_000))
+            #expect(throws: TestFailure.self) {
+                for number in 0..<20 { try client.call("tree.set", ["path": "apps/\(number)", "value": large]) }
+            }
+            #expect(try diagnosis(client).isDiskFull)
+            await anna.node.scheduleMaintenance()
+            #expect(try diagnosis(client).isDiskFull)
+            try await anna.node.makeRoom()
+            await anna.node.scheduleMaintenance()
+            #expect(try !diagnosis(client).isDiskFull)
+        }
+
         @Test func wordsHaveKinds() {
             let expected: [(String, PeerRow.Failure?)] = [
                 ("\(NetError(.refused, errno: 111, operation: "connect"))", .refused),
@@ -91,6 +109,16 @@ extension NodeTests {
 }
 
 extension Node {
+    /// The database can have no more pages than it has.
+    fileprivate func fillDisk() throws {
+        let count = try store.database.integer("PRAGMA page_count")
+        try store.database.execute("PRAGMA max_page_count=\(count)")
+    }
+
+    fileprivate func makeRoom() throws {
+        try store.database.execute("PRAGMA max_page_count=1000000")
+    }
+
     /// As if somebody had sent very much that was forged, from somewhere else.
     fileprivate func distrust(_ node: Bytes32) {
         noteForged(100_000, from: LinkSource(node: node, address: [192, 0, 2, 7]))

@@ -10,6 +10,14 @@ extension Diagnosis {
         guard let disk = evidence.disk else { return .skipped("disk", "\(evidence.home) cannot be looked at") }
         let words = "\(Words.bytes(disk.freeBytes)) of \(Words.bytes(disk.totalBytes)) are free at \(evidence.home)"
         let find = "du -xhd1 \"$HOME\" | sort -h"
+        if evidence.diagnosis?.isDiskFull == true, disk.freeBytes >= Diagnosis.freeBytesLow {
+            // It tries again by itself, so this is not old.
+            return .problem(
+                "disk",
+                "\(words), and yet the daemon could not store anything when it tried last, some seconds ago: your share "
+                    + "of the disk (quota) or the number of its files may be used up",
+                "quota -s; df -i \(ShellWord.quoted(evidence.home))")
+        }
         if evidence.diagnosis?.isDiskFull == true || disk.freeBytes < Diagnosis.freeBytesMin {
             return .problem("disk", "\(words): what others write cannot be stored, and nothing can be sent", find)
         }
