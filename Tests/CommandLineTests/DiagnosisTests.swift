@@ -123,6 +123,10 @@ struct DiagnosisTests {
             evidence.holder = 4_711
             evidence.diagnosis = nil
         },
+        Fault("daemon", .problem, "it runs and cannot say how it is") { evidence in
+            evidence.diagnosis = nil
+            evidence.refusal = "the database cannot be read"
+        },
         Fault("daemon", .problem, "another program is in its place") { evidence in
             evidence.daemon = .broken("this is no Starling daemon")
             evidence.diagnosis = nil

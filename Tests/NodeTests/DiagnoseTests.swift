@@ -82,6 +82,16 @@ extension NodeTests {
             #expect(try !diagnosis(client).isDiskFull)
         }
 
+        /// The question what is wrong is answered also by a node that can read nothing.
+        @Test func aDatabaseThatCannotBeReadIsNamed() async throws {
+            let anna = try await TestNode("anna")
+            let ben = try await TestNode("ben", peers: [anna])
+            try anna.client().waitForPerson(UID.text(ben.uid), "ben") { $0["state"] == "online" }
+            let row = try DiagnosisRow(json: try await anna.node.answerWithDamage())
+            #expect(row.database == .damaged && row.damage?.isEmpty == false)
+            #expect(row.peers.contains { $0.state == .connected && $0.uid == UID.text(ben.uid) })
+        }
+
         @Test func wordsHaveKinds() {
             let expected: [(String, PeerRow.Failure?)] = [
                 ("\(NetError(.refused, errno: 111, operation: "connect"))", .refused),
@@ -113,6 +123,16 @@ extension Node {
     fileprivate func fillDisk() throws {
         let count = try store.database.integer("PRAGMA page_count")
         try store.database.execute("PRAGMA max_page_count=\(count)")
+    }
+
+    /// The answer while no table can be found, before anything else happens.
+    fileprivate func answerWithDamage() throws -> JSON {
+        storedNames = [:]
+        try store.database.execute("PRAGMA writable_schema=ON")
+        try store.database.execute("UPDATE sqlite_schema SET rootpage = 999999 WHERE type = 'table'")
+        let version = try store.database.integer("PRAGMA schema_version")
+        try store.database.execute("PRAGMA schema_version = \(version + 1)")
+        return diagnoseAnswer()
     }
 
     fileprivate func makeRoom() throws {

@@ -17,6 +17,10 @@ struct Diagnosis {
     var daemon: Check {
         switch evidence.daemon {
         case .answers(_, let socket):
+            if let refusal = evidence.refusal {
+                return .problem(
+                    "daemon", "starlingd answers at \(socket), but not the question what is wrong: \(refusal)", restart)
+            }
             let process = evidence.diagnosis.map { " (process \($0.process))" } ?? ""
             return .ok("daemon", "starlingd runs\(process) and answers at \(socket)")
         case .absent(let tried):
@@ -53,7 +57,7 @@ struct Diagnosis {
             return .warning(
                 "version", "the daemon is version \(version), this program \(evidence.version)", restart)
         }
-        guard evidence.diagnosis != nil else {
+        guard evidence.diagnosis != nil || evidence.refusal != nil else {
             return .warning("version", "the daemon is of an earlier build that does not know doctor", restart)
         }
         return .ok("version", "starling and starlingd are version \(version)")

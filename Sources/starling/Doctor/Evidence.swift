@@ -22,6 +22,8 @@ struct Evidence {
     var version = ""
     /// Why the daemon that ran last ended, as the last line of its log says; nil if that is about something else.
     var lastError: String?
+    /// Why the daemon does not say how it is; nil if it does, or is not there.
+    var refusal: String?
     /// How a command begins that goes to the daemon that was looked at, and to no other of this user's.
     var command = "starling"
     /// The process that has the home, by its lock file; nil if nobody does.

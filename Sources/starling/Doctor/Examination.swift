@@ -58,6 +58,8 @@ struct Examination {
         } catch ClientError.refused(let error) where error.reason == .methodNotFound {
             // An older daemon; what it lacks is skipped.
             return
+        } catch ClientError.refused(let error) {
+            evidence.refusal = error.message
         } catch {
             evidence.daemon = .broken("\(error)")
             evidence.holder = Self.holder("\(dataFolder)/lock")
