@@ -75,7 +75,7 @@ struct DiagnosisTests {
             isConnected: connected)
     }
 
-    private static func peer(
+    static func peer(
         _ address: String, _ path: PeerRow.Path, _ failure: PeerRow.Failure? = nil, state: PeerRow.State = .unreachable
     ) -> PeerRow {
         var row = PeerRow(uid: "", name: "", address: address, state: state)
@@ -319,7 +319,7 @@ struct DiagnosisTests {
         Fault("files", .problem, "a link to no folder") { $0.files[0].kind = .brokenLink },
     ]
 
-    private func faulty(_ evidence: Evidence) -> [Check] {
+    static func faulty(_ evidence: Evidence) -> [Check] {
         Diagnosis(evidence: evidence).checks.filter { $0.level == .problem || $0.level == .warning }
     }
 
@@ -329,22 +329,10 @@ struct DiagnosisTests {
         #expect(Set(checks.map(\.name)).count == checks.count)
     }
 
-    /// Many networks have no time server. While nobody's clock differs from this one it is told, and no fault.
-    @Test func aClockThatNobodySetsIsNoFaultByItself() throws {
-        var evidence = try Self.healthy()
-        evidence.isClockSynchronised = false
-        #expect(faulty(evidence).isEmpty)
-        let clock = try #require(Diagnosis(evidence: evidence).checks.first { $0.name == "clock" })
-        #expect(clock.saw.contains("not synchronised") && clock.saw.contains("12 ms"))
-        evidence.diagnosis?.peers[0].skewMs = 2_500
-        #expect(faulty(evidence).map(\.level) == [.warning])
-        #expect(faulty(evidence).map(\.mend) == [["sudo timedatectl set-ntp true"]])
-    }
-
     @Test(arguments: faults) func aFaultIsNamedAndOnlyIt(_ fault: Fault) throws {
         var evidence = try Self.healthy()
         fault.happen(&evidence)
-        let found = faulty(evidence)
+        let found = Self.faulty(evidence)
         #expect(found.map(\.name) == [fault.name] && found.first?.level == fault.level, "\(found)")
         #expect(found.allSatisfy { !$0.mend.isEmpty && !$0.saw.isEmpty })
     }
@@ -355,7 +343,7 @@ struct DiagnosisTests {
         var evidence = try Self.healthy()
         evidence.command = "starling --home /srv/second"
         fault.happen(&evidence)
-        for line in faulty(evidence).flatMap(\.mend) {
+        for line in Self.faulty(evidence).flatMap(\.mend) {
             #expect(!line.contains("pkill") && !line.contains("killall"))
             for part in line.split(whereSeparator: { "&;#".contains($0) }) {
                 let words = part.split(separator: " ").map(String.init)
@@ -370,87 +358,8 @@ struct DiagnosisTests {
         }
     }
 
-    /// Who has said --no-discovery, or has no Avahi, is connected and not heard: no fault of the network, on which others
-    /// answer what is sent to all.
-    @Test func whoDoesNotAnnounceHimselfIsNoFault() throws {
-        var evidence = try Self.healthy()
-        evidence.multicast.answers.removeLast()
-        evidence.diagnosis?.heard = []
-        evidence.diagnosis?.peers[0].path = .named
-        evidence.multicast.voices = [try #require(IPAddress("10.99.0.7"))]
-        #expect(faulty(evidence).isEmpty, "\(faulty(evidence))")
-        #expect(Diagnosis(evidence: evidence).multicast.saw.contains("does not announce"))
-    }
-
-    /// Nothing is said of multicast on networks over which nothing was asked.
-    @Test func whereNothingWasAskedNothingIsKnown() throws {
-        func check(_ change: (inout Evidence) -> Void) throws -> Check {
-            var evidence = try Self.healthy()
-            change(&evidence)
-            return Diagnosis(evidence: evidence).oneWay
-        }
-        #expect(try check { $0.interfaces[1].kind = .tunnel }.level == .skipped)
-        #expect(try check { $0.multicast = .init() }.level == .skipped)
-        #expect(try check { $0.diagnosis?.instance = nil }.level == .skipped)
-        let both = try check { evidence in
-            var second = evidence.interfaces[1]
-            (second.name, second.index) = ("wlan0", 3)
-            evidence.interfaces.append(second)
-        }
-        #expect(both == .ok("one-way", "multicast DNS gets out and in on eth0"))
-    }
-
-    /// Of the open workspace there are no invites, and who ends a handshake may only rest, or have no room.
-    @Test(arguments: [false, true]) func whoEndsTheHandshakeMayHaveReasons(isPrivate: Bool) throws {
-        var evidence = try Self.healthy()
-        evidence.isPrivate = isPrivate
-        evidence.diagnosis?.peers.append(Self.peer("10.99.0.3:47474", .mdns, .key, state: .refused))
-        let check = Diagnosis(evidence: evidence).accepted
-        #expect(check.mend.first == "on that machine: starling doctor" && check.saw.contains("no room"))
-        #expect(check.saw.contains("rests") != isPrivate)
-        #expect(check.mend.contains { $0.contains("starling workspace here") } != isPrivate)
-        // The link is made where the private workspace is.
-        #expect(check.mend.contains { $0.hasSuffix("here: starling workspace invite") } == isPrivate)
-    }
-
-    /// Behind a link may be the only copy of what a person has.
-    @Test func noFolderAndNoKeyIsDeleted() throws {
-        for (index, kinds) in [(0, [FileFacts.Kind.foreignLink, .brokenLink]), (1, [.link])] {
-            for kind in kinds {
-                var evidence = try Self.healthy()
-                evidence.files[index].kind = kind
-                #expect(faulty(evidence).flatMap(\.mend).allSatisfy { !$0.contains("rm ") }, "\(kind)")
-            }
-        }
-    }
-
     @Test func everyCheckIsBroken() throws {
         let names = Diagnosis(evidence: try Self.healthy()).checks.map(\.name)
         #expect(Set(Self.faults.map(\.name)) == Set(names))
-    }
-
-    /// Without discovery neither Avahi nor D-Bus is missed.
-    @Test func whoSwitchesDiscoveryOffMissesNothing() throws {
-        var evidence = try Self.healthy()
-        (evidence.bus, evidence.avahi) = (.absent, .absent)
-        evidence.diagnosis?.discovery = .off
-        evidence.diagnosis?.instance = nil
-        evidence.diagnosis?.heard = []
-        evidence.multicast.answers = []
-        #expect(faulty(evidence).isEmpty, "\(faulty(evidence))")
-    }
-
-    @Test func aReportIsReadable() throws {
-        var evidence = try Self.healthy()
-        evidence.disk?.freeBytes = 1 << 20
-        let output = Output()
-        let checks = Diagnosis(evidence: evidence).checks
-        let lines = checks.flatMap { Doctor.lines($0, output) }
-        #expect(lines.contains { $0.hasPrefix("✗ disk") } && lines.contains { $0.hasPrefix("✓ daemon") })
-        #expect(lines.contains { $0.contains("→ du ") })
-        #expect(Doctor.summary(checks, tookMs: 2_345, output) == "1 problem (2.3 s)")
-        #expect(Doctor.summary([], tookMs: 99, output) == "nothing is wrong (0.0 s)")
-        let disk = try #require(checks.first { $0.name == "disk" })
-        #expect(disk.json["level"] == "problem" && disk.json["mend"]?.array?.count == 1)
     }
 }

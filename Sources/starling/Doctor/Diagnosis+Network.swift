@@ -301,7 +301,8 @@ extension Diagnosis {
     }
 
     private var heardWithoutDaemon: Check {
-        let others = Set(evidence.multicast.answers.filter { !ownAddresses.contains($0.from.bytes) }.flatMap(\.instances))
+        let others = Set(
+            evidence.multicast.answers.filter { !ownAddresses.contains($0.from.bytes) }.flatMap(\.instances))
         return others.isEmpty
             ? .skipped("heard", "without a daemon nobody listens, and nobody has answered a question to all")
             : .ok("heard", "\(Words.count(Int64(others.count), "node answers", "nodes answer")) a question to all")

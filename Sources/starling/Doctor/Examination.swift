@@ -131,7 +131,8 @@ struct Examination {
     /// Keys and databases, also those of workspaces and identities that were left. In a folder that `--home` names
     /// there may be anything else.
     private static func isOwn(_ name: String) -> Bool {
-        if ["identity", "workspace.", "starlingd.log"].contains(where: name.hasPrefix) || name == "lock" { return true }
+        let beginnings = ["identity", "workspace.", "starlingd.log"]
+        if name == "lock" || beginnings.contains(where: name.hasPrefix) { return true }
         let parts = name.split(separator: "-", maxSplits: 1)
         return parts.count == 2 && parts[0] == "workspace" && parts[1].prefix { $0.isHexDigit }.count == 16
     }
