@@ -1,4 +1,5 @@
 import ControlAPI
+import Discovery
 import Lab
 import Net
 import Seal
@@ -71,7 +72,7 @@ extension NodeTests {
             let client = try anna.client()
             try await anna.node.fillDisk()
             let large = JSON.string(String(repeating: "x", count: 60_000))
-            #expect(throws: TestFailure.self) {
+            #expect(throws: RPCError.self) {
                 for number in 0..<20 { try client.call("tree.set", ["path": "apps/\(number)", "value": large]) }
             }
             #expect(try diagnosis(client).isDiskFull)
@@ -80,6 +81,27 @@ extension NodeTests {
             try await anna.node.makeRoom()
             await anna.node.scheduleMaintenance()
             #expect(try !diagnosis(client).isDiskFull)
+        }
+
+        /// An answer of Avahi that is late changes nothing of what was known; one that never comes does.
+        @Test func whatIsHeardOutlastsALateAnswer() async throws {
+            let anna = try await TestNode("anna")
+            let client = try anna.client()
+            await anna.node.hear(.registered("annas"), .state(.up), .found(sighting("bens")))
+            await anna.node.hear(.state(.down(.waiting)))
+            #expect(try diagnosis(client).discovery == .down)
+            await anna.node.hear(.state(.up))
+            var row = try diagnosis(client)
+            #expect(row.discovery == .up && row.instance == "annas" && row.heard.map(\.instance) == ["bens"])
+            await anna.node.hear(.state(.down(.waiting)), .state(.down(.notAnswering)), .state(.starting))
+            row = try diagnosis(client)
+            #expect(row.instance == nil && row.heard.isEmpty)
+        }
+
+        private func sighting(_ instance: String) -> Sighting {
+            Sighting(
+                instance: instance, interfaceIndex: 1, host: "host.local.",
+                addresses: [Sighting.Address(bytes: [192, 0, 2, 7])], port: 47474, txt: [:])
         }
 
         /// The question what is wrong is answered also by a node that can read nothing.
@@ -119,6 +141,9 @@ extension NodeTests {
 }
 
 extension Node {
+    /// As if discovery had said so.
+    func hear(_ events: DiscoveryEvent...) { for event in events { discovered(event) } }
+
     /// The database can have no more pages than it has.
     fileprivate func fillDisk() throws {
         let count = try store.database.integer("PRAGMA page_count")
