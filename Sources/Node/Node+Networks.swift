@@ -138,6 +138,10 @@ extension Node {
         discoveryService = nil
         discovery = .paused
         for id in links.keys.sorted() { closeLink(id, reason: "this is another network") }
+        // Another service knows nothing of them, and never says that they are gone. Links first: whose link is up keeps
+        // its address for as good as announced.
+        for instance in Set(heard.all.map(\.instance)) { dialer.lost(instance: instance) }
+        (announced, heard) = (nil, HeardInstances())
     }
 
     private func words(_ places: [NetworkPlace]) -> String {
