@@ -17,8 +17,8 @@ struct DiagnosisWordsTests {
         #expect(DiagnosisTests.faulty(evidence).map(\.mend) == [["sudo timedatectl set-ntp true"]])
     }
 
-    /// Who has said --no-discovery, or has no Avahi, is connected and not heard: no fault of the network, on which others
-    /// answer what is sent to all.
+    /// Who has said --no-discovery, or has no Avahi, is connected and not heard: no fault of the network, on which
+    /// others answer what is sent to all.
     @Test func whoDoesNotAnnounceHimselfIsNoFault() throws {
         var evidence = try DiagnosisTests.healthy()
         evidence.multicast.answers.removeLast()

@@ -14,8 +14,8 @@ extension Diagnosis {
             // It tries again by itself, so this is not old.
             return .problem(
                 "disk",
-                "\(words), and yet the daemon could not store anything when it tried last, some seconds ago: your share "
-                    + "of the disk (quota) or the number of its files may be used up",
+                "\(words), and yet the daemon could not store anything when it tried last, seconds ago: your share of "
+                    + "the disk (quota) or the number of its files may be used up",
                 "quota -s; df -i \(ShellWord.quoted(evidence.home))")
         }
         if evidence.diagnosis?.isDiskFull == true || disk.freeBytes < Diagnosis.freeBytesMin {

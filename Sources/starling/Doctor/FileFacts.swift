@@ -33,8 +33,8 @@ struct FileFacts: Equatable {
         self.init(path: path, kind: kind, mode: UInt32(status.st_mode) & 0o7777, owner: status.st_uid)
     }
 
-    /// A folder as the daemon takes it (`NodeHome`): through a link of the user's own or of root's, as to a larger disk.
-    /// Nil where there is nothing.
+    /// A folder as the daemon takes it (`NodeHome`): through a link of the user's own or of root's, as to a larger
+    /// disk. Nil where there is nothing.
     static func folder(_ path: String, user: UInt32) -> FileFacts? {
         guard var facts = FileFacts(path), facts.kind == .link else { return FileFacts(path) }
         facts.kind = [0, user].contains(facts.owner) ? .brokenLink : .foreignLink
