@@ -84,8 +84,8 @@ let package = Package(
         .testTarget(
             name: "NodeTests",
             dependencies: [
-                "Chat", "ControlAPI", "Lab", "Net", "Node", "Replication", "Seal", "Store", "Tree", "TreeModel", "Wire",
-                "starlingd",
+                "Chat", "ControlAPI", "Discovery", "Lab", "Net", "Node", "Replication", "Seal", "Store", "Tree",
+                "TreeModel", "Wire", "starlingd",
             ]),
         .target(name: "Lab", path: "Tests/Lab", resources: [.copy("Scripts")]),
         .executableTarget(name: "lab-soak", dependencies: ["ControlAPI", "Lab"], path: "Tests/lab-soak"),

@@ -50,7 +50,8 @@ public struct PeerRow: Sendable, Equatable {
         public static let unreachable = Failure(rawValue: "unreachable")
         /// This machine forbids it (EPERM, EACCES).
         public static let forbidden = Failure(rawValue: "forbidden")
-        /// Something answers and ends the handshake without a word: another workspace's key, or no Starling.
+        /// Something answers and ends the handshake without a word: another workspace's key, no place for another link,
+        /// an open workspace that rests, or no Starling.
         public static let key = Failure(rawValue: "key")
         /// No protocol version is common to both.
         public static let version = Failure(rawValue: "version")

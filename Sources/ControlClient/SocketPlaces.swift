@@ -73,10 +73,10 @@ public struct SocketPlaces: Sendable, Equatable {
     }
 
     /// The command that starts the daemon of these places.
-    public var startCommand: String {
-        guard let home else { return "starling daemon start" }
-        return "starling --home \(shellQuoted(home)) daemon start"
-    }
+    public var startCommand: String { "\(command) daemon start" }
+
+    /// How a command of `starling` begins that goes to the daemon of these places, as a shell takes it.
+    public var command: String { home.map { "starling --home \(shellQuoted($0))" } ?? "starling" }
 
     private func shellQuoted(_ word: String) -> String {
         let plain = word.utf8.allSatisfy { byte in

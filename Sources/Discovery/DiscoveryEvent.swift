@@ -11,18 +11,24 @@ public enum DiscoveryState: Hashable, Sendable {
     public enum Reason: Hashable, Sendable, CustomStringConvertible {
         /// Avahi or D-Bus is not installed, not started, or went away.
         case notRunning
-        /// A call has been waiting for an answer for over 5 s.
+        /// A call has been waiting for an answer for over 5 s. What was announced and found may be so still: if the
+        /// answer comes, only the state is said anew.
+        case waiting
+        /// A call has waited for an answer in vain.
         case notAnswering
         /// Avahi answers, but has not confirmed the announcement within 10 s.
         case notRegistering
+        /// Avahi answers, and refuses the announcement, as one that is configured not to publish.
+        case refused
         /// The system gave no thread or descriptors.
         case noThread
 
         public var description: String {
             switch self {
             case .notRunning: "Avahi is not running"
-            case .notAnswering: "Avahi does not answer"
+            case .waiting, .notAnswering: "Avahi does not answer"
             case .notRegistering: "Avahi does not confirm the registration"
+            case .refused: "Avahi refuses to announce it"
             case .noThread: "no thread could be started"
             }
         }

@@ -65,6 +65,8 @@ struct DiscoveryMachine {
         /// The TXT record that the responder has.
         var txt: [UInt8]
         var isConfirmed = false
+        /// It failed at once; a probe tells whether Avahi is not there or does not want to.
+        var hasFailed = false
         var deadlineMs: Int64?
     }
 
@@ -167,10 +169,8 @@ struct DiscoveryMachine {
             browseAfresh()
         }
         if let probeAtMs, probeAtMs <= nowMs, probe == nil {
-            let id = makeID()
-            probe = id
             self.probeAtMs = nowMs + Self.probeIntervalMs
-            effects.append(.open(id, .browse))
+            startProbe()
         }
         advanceJobs(nowMs)
     }
@@ -251,7 +251,12 @@ struct DiscoveryMachine {
             enter(.up)
             probeAtMs = nowMs + Self.probeIntervalMs
         case .failed(let afterMs):
-            fail(afterMs: afterMs, nowMs, random)
+            // Every error of the library is the same one: only another call tells why.
+            guard afterMs < Self.hangingCallMs, registration?.isConfirmed == false else {
+                return fail(afterMs: afterMs, nowMs, random)
+            }
+            registration?.hasFailed = true
+            if probe == nil { startProbe() }
         case .broken:
             fail(.notRunning, nowMs, random)
         case .browsed, .resolved, .address:
@@ -298,6 +303,12 @@ struct DiscoveryMachine {
         }
     }
 
+    private mutating func startProbe() {
+        let id = makeID()
+        probe = id
+        effects.append(.open(id, .browse))
+    }
+
     /// The call itself was the question.
     private mutating func probeReplied(_ reply: Reply, _ nowMs: Int64, _ random: UInt64) {
         guard let id = probe else {
@@ -308,6 +319,7 @@ struct DiscoveryMachine {
             fail(afterMs: afterMs, nowMs, random)
         } else {
             effects.append(.close(id))
+            if registration?.hasFailed == true { fail(.refused, nowMs, random) }
         }
     }
 

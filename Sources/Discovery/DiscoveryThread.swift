@@ -15,7 +15,7 @@ final class DiscoveryThread {
         self.configuration = configuration
         self.mailbox = mailbox
         self.reporter = reporter
-        watchdog = CallWatchdog { reporter.report(.state(.down(.notAnswering))) }
+        watchdog = CallWatchdog { reporter.report(.state(.down(.waiting))) }
         machine = DiscoveryMachine(
             instanceName: Array(configuration.instanceName.utf8), port: configuration.port, txt: configuration.txt)
     }

@@ -242,14 +242,14 @@ extension Node {
         case "identity.new": return try identityNew(params)
         case "node.observe": return try nodeObserve(session, request.id)
         case "node.status": return try status().json
-        case "node.peers": return try peersAnswer()
+        case "node.peers": return peersAnswer()
         case "node.addPeer": return try addPeerAnswer(params)
         case "node.removePeer": return try removePeerAnswer(params)
         case "node.rescan":
             rescan()
             return [:]
         case "node.verify": return try verifyBegin(request.id, session)
-        case "node.diagnose": return try diagnoseAnswer()
+        case "node.diagnose": return diagnoseAnswer()
         case "node.stop": return stopAnswer()
         case let method where method.hasPrefix("workspace."): return try workspaceCall(method, params)
         default: throw RPCError.methodNotFound(request.method)

@@ -11,23 +11,31 @@ extension Node {
     /// A larger database is not looked at while others are served: this much takes about 0.2 s.
     private static let soundnessBytesMax = 48 << 20
 
-    func diagnoseAnswer() throws -> JSON {
+    /// Never fails: that the database cannot be read is what is asked for.
+    func diagnoseAnswer() -> JSON {
+        // Before anything reads it: a database that turns out to be damaged is soon replaced.
+        let (database, damage) = soundness()
         var row = DiagnosisRow(
             process: Int64(getpid()), port: Int64(port), discovery: discovery.word, instance: announced,
-            heard: heardRows(), peers: try peerRows(), home: options.home.dataDirectory, database: .sound,
-            isDiskFull: isDiskFull,
-            notices: currentNotices())
+            heard: heardRows(), peers: peerRows(), home: options.home.dataDirectory, database: database,
+            damage: damage, isDiskFull: isDiskFull, notices: currentNotices())
         if case .down(let reason) = discovery { row.reason = reason }
         let now = moment
         row.offsetMs = Int64(clamping: replicator.workspaceMs(now)) &- Int64(clamping: now.wallMs)
-        switch try store.soundness(bytesMax: Node.soundnessBytesMax) {
-        case .sound: break
-        case .damaged(let words):
-            row.database = .damaged
-            row.damage = words
-        case .tooLarge: row.database = .partly
-        }
         return row.json
+    }
+
+    private func soundness() -> (DiagnosisRow.Soundness, String?) {
+        do {
+            switch try store.soundness(bytesMax: Node.soundnessBytesMax) {
+            case .sound: return (.sound, nil)
+            case .damaged(let words): return (.damaged, words)
+            case .tooLarge: return (.partly, nil)
+            }
+        } catch {
+            report(error, "looking through the database")
+            return (.damaged, "\(error)")
+        }
     }
 
     // MARK: Discovery

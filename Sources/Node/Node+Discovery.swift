@@ -57,7 +57,7 @@ extension Node {
         }
     }
 
-    private func discovered(_ event: DiscoveryEvent) {
+    func discovered(_ event: DiscoveryEvent) {
         guard !isStopping, !networks.isPaused else { return }
         switch event {
         case .state(.up):
@@ -65,8 +65,9 @@ extension Node {
             log.info("discovery is up")
         case .state(.starting): discovery = .starting
         case .state(.down(let reason)):
+            // What is known by then is told again only if everything is begun anew, which this does not say.
+            if reason != .waiting { (announced, heard) = (nil, HeardInstances()) }
             discovery = .down("\(reason)")
-            (announced, heard) = (nil, HeardInstances())
             log.warning("discovery is down: \(reason)")
         case .registered(let name):
             announced = name

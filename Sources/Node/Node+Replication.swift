@@ -217,6 +217,23 @@ extension Node {
         }
     }
 
+    /// After the disk was full: whether there is room again, which a workspace in which nobody writes would not notice.
+    private func lookForRoom() {
+        guard isDiskFull else { return }
+        do {
+            // More than what the log of the database may have left over.
+            try store.setSetting(Node.roomSetting, [UInt8](repeating: 0, count: Node.roomBytes))
+            try store.setSetting(Node.roomSetting, nil)
+            isDiskFull = false
+            log.info("there is room on the disk again")
+        } catch {
+            report(error, "looking for room on the disk")
+        }
+    }
+
+    private static let roomSetting = "room"
+    private static let roomBytes = 256 << 10
+
     /// Logs what others can bring about as often as they like.
     func logOutside(_ level: Log.Level, _ text: @autoclosure () -> String) {
         guard level >= log.level else { return }
@@ -263,6 +280,7 @@ extension Node {
         } catch {
             report(error, "maintenance")
         }
+        lookForRoom()
         carryOutWhatIsLeft()
         followRetentionRules()
         rememberHeld()

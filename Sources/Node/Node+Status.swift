@@ -10,7 +10,7 @@ extension Node {
     func status() throws -> StatusRow {
         var row = StatusRow(
             uid: UID.text(uid), name: try displayName(of: uid), workspace: workspace.name, version: Node.version,
-            peers: try peerRows(), entries: Int64(try store.entryCount), root: try store.digest(of: .root).hex,
+            peers: peerRows(), entries: Int64(try store.entryCount), root: try store.digest(of: .root).hex,
             held: Int64(try store.heldCount), skipped: Int64(try store.unknownCount), denied: Int64(denied),
             databaseBytes: Int64(try store.databaseBytes), discovery: discovery.description)
         try addTime(to: &row)
@@ -20,7 +20,7 @@ extension Node {
     }
 
     /// Connected peers first, then addresses that do not lead to a connected one.
-    func peerRows() throws -> [PeerRow] {
+    func peerRows() -> [PeerRow] {
         var rows: [PeerRow] = []
         var reports: [LinkID: LinkReport] = [:]
         for report in replicator.reports(moment) { reports[report.link] = report }
@@ -29,7 +29,7 @@ extension Node {
             guard let peer = link.peer else { continue }
             let report = reports[link.id]
             var row = PeerRow(
-                uid: UID.text(peer), name: try displayName(of: peer),
+                uid: UID.text(peer), name: nameIfReadable(of: peer),
                 address: link.socket.peerAddress.map { "\($0)" } ?? "", state: .connected,
                 rttMs: report?.rttMs.map { Double($0) }, skewMs: report?.skewMs,
                 lacks: report?.lacks.map { Int64($0) }, ahead: report?.ahead.map { Int64($0) })
@@ -48,7 +48,7 @@ extension Node {
             let state: PeerRow.State =
                 candidate.state == .dialling ? .connecting : isRefused ? .refused : .unreachable
             var row = PeerRow(
-                uid: candidate.node.map(UID.text) ?? "", name: try candidate.node.map(displayName(of:)) ?? "",
+                uid: candidate.node.map(UID.text) ?? "", name: candidate.node.map(nameIfReadable(of:)) ?? "",
                 address: "\(candidate.address)",
                 state: candidate.failures == 0 && state == .unreachable ? .connecting : state, rttMs: nil,
                 skewMs: nil, lacks: nil, ahead: nil)
@@ -61,12 +61,22 @@ extension Node {
             }
             rows.append(row)
         }
-        return try rows + otherVersionRows(except: Set(rows.map(\.address)))
+        return rows + otherVersionRows(except: Set(rows.map(\.address)))
     }
 
-    func peersAnswer() throws -> JSON {
+    /// For what is to be told also where the database cannot be read.
+    func nameIfReadable(of author: Bytes32) -> String {
+        do {
+            return try displayName(of: author)
+        } catch {
+            report(error, "reading a name")
+            return String(UID.text(author).prefix(8))
+        }
+    }
+
+    func peersAnswer() -> JSON {
         [
-            "peers": .array(try peerRows().map(\.json)),
+            "peers": .array(peerRows().map(\.json)),
             "static": .array(named.map { .string("\($0)") }),
         ]
     }

@@ -151,6 +151,7 @@ public actor Node {
     // Counters since the start, for `status`
     var denied = 0
     var deniedBy = DeniedCounts()
+    /// Nothing could be stored when it was tried last; it is tried again at every maintenance.
     var isDiskFull = false
     var logBudget = LogBudget()
     var isStopping = false

@@ -70,12 +70,12 @@ extension Node {
     }
 
     /// Rows of those who have dialled this node and are at none of these addresses.
-    func otherVersionRows(except shown: Set<String>) throws -> [PeerRow] {
+    func otherVersionRows(except shown: Set<String>) -> [PeerRow] {
         otherVersions.forgetOld(nowMs: EventLoop.monotonicMs())
         let unseen = otherVersions.sightings.filter { $0.isInbound && !shown.contains("\($0.address)") }
-        return try unseen.map { sighting in
+        return unseen.map { sighting in
             var row = PeerRow(
-                uid: UID.text(sighting.node), name: try displayName(of: sighting.node),
+                uid: UID.text(sighting.node), name: nameIfReadable(of: sighting.node),
                 address: "\(sighting.address)", state: .refused)
             row.path = .inbound
             row.failure = .version

@@ -76,6 +76,11 @@ struct AvahiTests {
         try lab.avahi(1, .stop)
         try await commandsAnswer(ann)
         try await discovery(ann, "does not answer", within: .seconds(60))
+        // It answers after all, and has forgotten nothing: nor has the daemon.
+        try lab.avahi(1, .cont)
+        try await ann.doctor(names: [])
+        try lab.avahi(1, .stop)
+        try await discovery(ann, "does not answer", within: .seconds(60))
         try await ann.stop()
     }
 

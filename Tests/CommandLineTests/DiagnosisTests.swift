@@ -75,7 +75,7 @@ struct DiagnosisTests {
             isConnected: connected)
     }
 
-    private static func peer(
+    static func peer(
         _ address: String, _ path: PeerRow.Path, _ failure: PeerRow.Failure? = nil, state: PeerRow.State = .unreachable
     ) -> PeerRow {
         var row = PeerRow(uid: "", name: "", address: address, state: state)
@@ -98,6 +98,13 @@ struct DiagnosisTests {
         evidence.router.map { evidence.neighbours[$0] = true }
     }
 
+    /// Bob's address is known, and nobody says that he has it.
+    private static func offline(_ path: PeerRow.Path, _ evidence: inout Evidence) {
+        evidence.diagnosis?.peers = [peer("10.99.0.2:47474", path, .unreachable)]
+        Endpoint("10.99.0.2:47474").map { evidence.reached[$0] = .unreachable }
+        IPAddress("10.99.0.2").map { evidence.neighbours[$0] = false }
+    }
+
     private static func unlink(_ outcome: Reach.Outcome, _ evidence: inout Evidence) {
         evidence.diagnosis?.heard = [heard("bobs", connected: false)]
         evidence.diagnosis?.peers = [peer("10.99.0.2:47474", .mdns)]
@@ -113,6 +120,15 @@ struct DiagnosisTests {
         },
         Fault("daemon", .problem, "it hangs") { evidence in
             evidence.daemon = .broken("no answer in time")
+            evidence.holder = 4_711
+            evidence.diagnosis = nil
+        },
+        Fault("daemon", .problem, "it runs and cannot say how it is") { evidence in
+            evidence.diagnosis = nil
+            evidence.refusal = "the database cannot be read"
+        },
+        Fault("daemon", .problem, "another program is in its place") { evidence in
+            evidence.daemon = .broken("this is no Starling daemon")
             evidence.diagnosis = nil
         },
         Fault("version", .warning, "another one") { $0.daemon = .answers(version: "0.9", socket: "/s") },
@@ -162,6 +178,16 @@ struct DiagnosisTests {
                     name: "docker0", index: 3, kind: .container, isUp: true,
                     addresses: [.init(address: address, prefixLength: 17)]))
         },
+        Fault("vpn", .warning, "there is no other network") { evidence in
+            evidence.interfaces[1].kind = .tunnel
+            leaveAlone(&evidence)
+            evidence.multicast = .init()
+        },
+        Fault("record", .warning, "the announcement is under way") { evidence in
+            evidence.diagnosis?.instance = nil
+            evidence.multicast.answers.removeFirst()
+            leaveAlone(&evidence)
+        },
         Fault("record", .problem, "Avahi does not publish") { evidence in
             evidence.diagnosis?.discovery = .down
             evidence.diagnosis?.reason = "Avahi does not confirm the registration"
@@ -184,12 +210,19 @@ struct DiagnosisTests {
         },
         Fault("multicast", .problem, "clients are isolated") { evidence in
             leaveAlone(&evidence)
-            evidence.diagnosis?.peers = [peer("10.99.0.2:47474", .named, .unreachable)]
-            Endpoint("10.99.0.2:47474").map { evidence.reached[$0] = .unreachable }
-            evidence.neighbours = [:]
-            for text in ["10.99.0.2", "10.99.0.254"] {
-                IPAddress(text).map { evidence.neighbours[$0] = text.hasSuffix("254") }
-            }
+            router(&evidence)
+            offline(.named, &evidence)
+        },
+        Fault("multicast", .warning, "who was here is switched off, and nobody else is here") { evidence in
+            leaveAlone(&evidence)
+            router(&evidence)
+            offline(.remembered, &evidence)
+        },
+        Fault("multicast", .warning, "who was here is switched off, and nobody else is heard") { evidence in
+            leaveAlone(&evidence)
+            router(&evidence)
+            offline(.inbound, &evidence)
+            IPAddress("10.99.0.7").map { evidence.neighbours[$0] = true }
         },
         Fault("multicast", .warning, "nothing but the router is there") { evidence in
             leaveAlone(&evidence)
@@ -206,6 +239,12 @@ struct DiagnosisTests {
         Fault("heard", .warning, "others are there, and run no Starling") { evidence in
             leaveAlone(&evidence)
             router(&evidence)
+            IPAddress("10.99.0.7").map { _ = evidence.multicast.voices.insert($0) }
+        },
+        Fault("heard", .warning, "who was here is switched off, and a printer answers") { evidence in
+            leaveAlone(&evidence)
+            router(&evidence)
+            offline(.remembered, &evidence)
             IPAddress("10.99.0.7").map { _ = evidence.multicast.voices.insert($0) }
         },
         Fault("heard", .warning, "only others' workspaces") { evidence in
@@ -226,9 +265,19 @@ struct DiagnosisTests {
             evidence.diagnosis?.peers.append(peer("10.98.0.3:47474", .named, .timedOut))
             Endpoint("10.98.0.3:47474").map { evidence.reached[$0] = .timedOut }
         },
+        Fault("reachable", .problem, "who was named is switched off, and a printer answers") { evidence in
+            leaveAlone(&evidence)
+            router(&evidence)
+            offline(.named, &evidence)
+            IPAddress("10.99.0.7").map { _ = evidence.multicast.voices.insert($0) }
+        },
         Fault("accepted", .problem, "another key") { evidence in
             evidence.diagnosis?.peers.append(peer("10.99.0.3:47474", .named, .key, state: .refused))
             Endpoint("10.99.0.3:47474").map { evidence.reached[$0] = .open }
+        },
+        Fault("accepted", .problem, "another private workspace") { evidence in
+            evidence.isPrivate = true
+            evidence.diagnosis?.peers.append(peer("10.99.0.3:47474", .named, .key, state: .refused))
         },
         Fault("accepted", .warning, "another version") { evidence in
             evidence.diagnosis?.peers.append(peer("10.99.0.3:47474", .mdns, .version, state: .refused))
@@ -252,7 +301,11 @@ struct DiagnosisTests {
 
     private static let disk: [Fault] = [
         Fault("disk", .problem, "full") { $0.disk?.freeBytes = 1 << 20 },
-        Fault("disk", .problem, "the daemon could not store") { $0.diagnosis?.isDiskFull = true },
+        Fault("disk", .problem, "the daemon could not store") { evidence in
+            evidence.diagnosis?.isDiskFull = true
+            evidence.disk?.freeBytes = 100 << 20
+        },
+        Fault("disk", .problem, "the daemon could not store, and there is room") { $0.diagnosis?.isDiskFull = true },
         Fault("disk", .warning, "nearly full") { $0.disk?.freeBytes = 100 << 20 },
         Fault("database", .problem, "damaged") { evidence in
             evidence.diagnosis?.database = .damaged
@@ -262,9 +315,11 @@ struct DiagnosisTests {
         Fault("files", .problem, "a key that others can read") { $0.files[1].mode = 0o644 },
         Fault("files", .problem, "another owner") { $0.files[1].owner = 0 },
         Fault("files", .problem, "a link") { $0.files[1].kind = .link },
+        Fault("files", .problem, "a link of another user to the folder") { $0.files[0].kind = .foreignLink },
+        Fault("files", .problem, "a link to no folder") { $0.files[0].kind = .brokenLink },
     ]
 
-    private func faulty(_ evidence: Evidence) -> [Check] {
+    static func faulty(_ evidence: Evidence) -> [Check] {
         Diagnosis(evidence: evidence).checks.filter { $0.level == .problem || $0.level == .warning }
     }
 
@@ -274,38 +329,31 @@ struct DiagnosisTests {
         #expect(Set(checks.map(\.name)).count == checks.count)
     }
 
-    /// Many networks have no time server. While nobody's clock differs from this one it is told, and no fault.
-    @Test func aClockThatNobodySetsIsNoFaultByItself() throws {
-        var evidence = try Self.healthy()
-        evidence.isClockSynchronised = false
-        #expect(faulty(evidence).isEmpty)
-        let clock = try #require(Diagnosis(evidence: evidence).checks.first { $0.name == "clock" })
-        #expect(clock.saw.contains("not synchronised") && clock.saw.contains("12 ms"))
-        evidence.diagnosis?.peers[0].skewMs = 2_500
-        #expect(faulty(evidence).map(\.level) == [.warning])
-        #expect(faulty(evidence).map(\.mend) == [["sudo timedatectl set-ntp true"]])
-    }
-
     @Test(arguments: faults) func aFaultIsNamedAndOnlyIt(_ fault: Fault) throws {
         var evidence = try Self.healthy()
         fault.happen(&evidence)
-        let found = faulty(evidence)
+        let found = Self.faulty(evidence)
         #expect(found.map(\.name) == [fault.name] && found.first?.level == fault.level, "\(found)")
         #expect(found.allSatisfy { !$0.mend.isEmpty && !$0.saw.isEmpty })
     }
 
-    /// A command of this program that is advised exists as it is written.
+    /// A command of this program that is advised exists as it is written, and goes to the home that was looked at and
+    /// to no other of this user's.
     @Test(arguments: faults) func whatIsAdvisedExists(_ fault: Fault) throws {
         var evidence = try Self.healthy()
+        evidence.command = "starling --home /srv/second"
         fault.happen(&evidence)
-        for line in faulty(evidence).flatMap(\.mend) {
+        for line in Self.faulty(evidence).flatMap(\.mend) {
+            #expect(!line.contains("pkill") && !line.contains("killall"))
             for part in line.split(whereSeparator: { "&;#".contains($0) }) {
                 let words = part.split(separator: " ").map(String.init)
-                guard words.first == "starling" else { continue }
-                guard case .run = try Parser(StarlingProgram.table).parse(Array(words.dropFirst())) else {
+                guard let begin = words.firstIndex(of: "starling") else { continue }
+                guard case .run = try Parser(StarlingProgram.table).parse(Array(words[(begin + 1)...])) else {
                     Issue.record("\(line)")
                     continue
                 }
+                let isHere = !line.hasPrefix("on ") || words.contains("here:")
+                #expect(words[(begin + 1)...].starts(with: ["--home", "/srv/second"]) == isHere, "\(line)")
             }
         }
     }
@@ -313,30 +361,5 @@ struct DiagnosisTests {
     @Test func everyCheckIsBroken() throws {
         let names = Diagnosis(evidence: try Self.healthy()).checks.map(\.name)
         #expect(Set(Self.faults.map(\.name)) == Set(names))
-    }
-
-    /// Without discovery neither Avahi nor D-Bus is missed.
-    @Test func whoSwitchesDiscoveryOffMissesNothing() throws {
-        var evidence = try Self.healthy()
-        (evidence.bus, evidence.avahi) = (.absent, .absent)
-        evidence.diagnosis?.discovery = .off
-        evidence.diagnosis?.instance = nil
-        evidence.diagnosis?.heard = []
-        evidence.multicast.answers = []
-        #expect(faulty(evidence).isEmpty, "\(faulty(evidence))")
-    }
-
-    @Test func aReportIsReadable() throws {
-        var evidence = try Self.healthy()
-        evidence.disk?.freeBytes = 1 << 20
-        let output = Output()
-        let checks = Diagnosis(evidence: evidence).checks
-        let lines = checks.flatMap { Doctor.lines($0, output) }
-        #expect(lines.contains { $0.hasPrefix("✗ disk") } && lines.contains { $0.hasPrefix("✓ daemon") })
-        #expect(lines.contains { $0.contains("→ du ") })
-        #expect(Doctor.summary(checks, tookMs: 2_345, output) == "1 problem (2.3 s)")
-        #expect(Doctor.summary([], tookMs: 99, output) == "nothing is wrong (0.0 s)")
-        let disk = try #require(checks.first { $0.name == "disk" })
-        #expect(disk.json["level"] == "problem" && disk.json["mend"]?.array?.count == 1)
     }
 }

@@ -92,7 +92,12 @@ struct DoctorLabTests {
         try await shell(lab[1], "sed -i '/^.publish/a disable-user-service-publishing=yes' \(conf)")
         try lab.avahi(1, .kill)
         try lab.avahi(1, .start)
-        try await ann.doctor(names: ["record"])
+        // For a moment it was not there; then it refuses.
+        try await eventually("the refusal is named", within: .seconds(90)) {
+            let run = try await DoctorRun(ann)
+            return run.named == ["record"]
+                && run.row("record")["saw"]?.string?.hasSuffix("Avahi refuses to announce it") == true
+        }
         try await shell(lab[1], "sed -i /disable-user/d \(conf)")
         try lab.avahi(1, .kill)
         try lab.avahi(1, .start)

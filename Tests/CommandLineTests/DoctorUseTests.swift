@@ -26,6 +26,18 @@ struct DoctorUseTests {
         #expect(try await news(ann, since: run.named) == ["database"])
     }
 
+    /// A daemon that hangs is ended by its number: this user may have others, in other homes.
+    @Test(.timeLimit(.minutes(2))) func aHungDaemonIsEndedAndNoOther() async throws {
+        let ann = try Machine("ann")
+        let home = try #require(ann.home)
+        try await ann.startLocally()
+        let process = try ann.daemon.id
+        try ann.daemon.kill(SIGSTOP)
+        let mend = try await DoctorRun(ann).row("daemon")["mend"]
+        try ann.daemon.kill(SIGCONT)
+        #expect(mend == [.string("kill -KILL \(process); starling --home \(home) daemon start")])
+    }
+
     /// A person sees marks, words and commands, and no line goes beyond what the terminal is taken for.
     @Test(.timeLimit(.minutes(1))) func forAPerson() async throws {
         let ann = try Machine("ann")

@@ -29,6 +29,30 @@ struct DiscoveryMachineTests {
         #expect(driver.open.count == 2)
     }
 
+    /// As one that is configured not to publish. It is no reason to say that Avahi is not there.
+    @Test(arguments: [false, true]) func aRefusedAnnouncementIsToldFromAnAbsentResponder(isLater: Bool) {
+        var driver = MachineDriver()
+        var expected: [DiscoveryEvent] = [.state(.down(.refused))]
+        if isLater {
+            driver.start()
+            driver.isRefusing = true
+            driver.step(.updatePort(2_000))
+            expected = [.state(.starting), .registered("me"), .state(.up)] + expected
+        } else {
+            driver.isRefusing = true
+            driver.step(.start)
+        }
+        driver.advance(toMs: 100_000)
+        driver.expect(expected)
+        #expect(driver.open.isEmpty)
+        driver.isAbsent = true
+        driver.advance(toMs: 200_000)
+        driver.expect([.state(.down(.notRunning))])
+        (driver.isAbsent, driver.isRefusing) = (false, false)
+        while driver.open.isEmpty, driver.tick(untilMs: 300_000) {}
+        driver.expect([.state(.starting)])
+    }
+
     @Test func attemptsBackOff() {
         var driver = MachineDriver()
         driver.isAbsent = true

@@ -16,6 +16,8 @@ struct MachineDriver {
     private(set) var updates: [[UInt8]] = []
     /// Calls fail at once while this is set.
     var isAbsent = false
+    /// Registrations alone fail at once while this is set.
+    var isRefusing = false
 
     mutating func step(_ input: DiscoveryMachine.Input) {
         var inputs = [input][...]
@@ -26,7 +28,8 @@ struct MachineDriver {
                     guard machine.holds(id) else {
                         continue
                     }
-                    if isAbsent {
+                    let isRefused = if case .register = request { isRefusing } else { false }
+                    if isAbsent || isRefused {
                         inputs.append(.reply(id, .failed(afterMs: 0)))
                     } else {
                         open[id] = request

@@ -1,4 +1,5 @@
 import ControlAPI
+import Discovery
 import Lab
 import Net
 import Seal
@@ -6,6 +7,7 @@ import Testing
 import Tree
 
 @testable import Node
+@testable import Store
 
 extension NodeTests {
     /// What the daemon tells doctor and `status`.
@@ -64,6 +66,54 @@ extension NodeTests {
             }
         }
 
+        /// Room that is made is noticed, also where nobody writes, and none is imagined.
+        @Test func roomOnTheDiskIsNoticed() async throws {
+            let anna = try await TestNode("anna")
+            let client = try anna.client()
+            try await anna.node.fillDisk()
+            let large = JSON.string(String(repeating: "x", count: 60_000))
+            #expect(throws: RPCError.self) {
+                for number in 0..<20 { try client.call("tree.set", ["path": "apps/\(number)", "value": large]) }
+            }
+            #expect(try diagnosis(client).isDiskFull)
+            await anna.node.scheduleMaintenance()
+            #expect(try diagnosis(client).isDiskFull)
+            try await anna.node.makeRoom()
+            await anna.node.scheduleMaintenance()
+            #expect(try !diagnosis(client).isDiskFull)
+        }
+
+        /// An answer of Avahi that is late changes nothing of what was known; one that never comes does.
+        @Test func whatIsHeardOutlastsALateAnswer() async throws {
+            let anna = try await TestNode("anna")
+            let client = try anna.client()
+            await anna.node.hear(.registered("annas"), .state(.up), .found(sighting("bens")))
+            await anna.node.hear(.state(.down(.waiting)))
+            #expect(try diagnosis(client).discovery == .down)
+            await anna.node.hear(.state(.up))
+            var row = try diagnosis(client)
+            #expect(row.discovery == .up && row.instance == "annas" && row.heard.map(\.instance) == ["bens"])
+            await anna.node.hear(.state(.down(.waiting)), .state(.down(.notAnswering)), .state(.starting))
+            row = try diagnosis(client)
+            #expect(row.instance == nil && row.heard.isEmpty)
+        }
+
+        private func sighting(_ instance: String) -> Sighting {
+            Sighting(
+                instance: instance, interfaceIndex: 1, host: "host.local.",
+                addresses: [Sighting.Address(bytes: [192, 0, 2, 7])], port: 47474, txt: [:])
+        }
+
+        /// The question what is wrong is answered also by a node that can read nothing.
+        @Test func aDatabaseThatCannotBeReadIsNamed() async throws {
+            let anna = try await TestNode("anna")
+            let ben = try await TestNode("ben", peers: [anna])
+            try anna.client().waitForPerson(UID.text(ben.uid), "ben") { $0["state"] == "online" }
+            let row = try DiagnosisRow(json: try await anna.node.answerWithDamage())
+            #expect(row.database == .damaged && row.damage?.isEmpty == false)
+            #expect(row.peers.contains { $0.state == .connected && $0.uid == UID.text(ben.uid) })
+        }
+
         @Test func wordsHaveKinds() {
             let expected: [(String, PeerRow.Failure?)] = [
                 ("\(NetError(.refused, errno: 111, operation: "connect"))", .refused),
@@ -91,6 +141,29 @@ extension NodeTests {
 }
 
 extension Node {
+    /// As if discovery had said so.
+    func hear(_ events: DiscoveryEvent...) { for event in events { discovered(event) } }
+
+    /// The database can have no more pages than it has.
+    fileprivate func fillDisk() throws {
+        let count = try store.database.integer("PRAGMA page_count")
+        try store.database.execute("PRAGMA max_page_count=\(count)")
+    }
+
+    /// The answer while no table can be found, before anything else happens.
+    fileprivate func answerWithDamage() throws -> JSON {
+        storedNames = [:]
+        try store.database.execute("PRAGMA writable_schema=ON")
+        try store.database.execute("UPDATE sqlite_schema SET rootpage = 999999 WHERE type = 'table'")
+        let version = try store.database.integer("PRAGMA schema_version")
+        try store.database.execute("PRAGMA schema_version = \(version + 1)")
+        return diagnoseAnswer()
+    }
+
+    fileprivate func makeRoom() throws {
+        try store.database.execute("PRAGMA max_page_count=1000000")
+    }
+
     /// As if somebody had sent very much that was forged, from somewhere else.
     fileprivate func distrust(_ node: Bytes32) {
         noteForged(100_000, from: LinkSource(node: node, address: [192, 0, 2, 7]))

@@ -1,9 +1,11 @@
 import ControlAPI
+import Discovery
 import Foundation
 import Glibc
 import Lab
 import Net
 @testable import Node
+import Seal
 import Synchronization
 import Testing
 import Tree
@@ -71,6 +73,39 @@ extension NodeTests {
                 machine.move(to: place)
                 try client.call("node.rescan")
                 #expect(try client.call("workspace.show")["paused"] == false)
+            }
+        }
+
+        /// Whoever was heard on the network before is not taken for somebody on this one.
+        @Test func whoWasHeardElsewhereIsForgotten() async throws {
+            let machine = Whereabouts([NetworkPlaceTests.office])
+            let anna = try await TestNode("anna") { options in
+                options.places = { machine.now }
+                options.dialsLoopback = true
+            }
+            let client = try anna.client()
+            try client.send(message: "in the office")
+            // Now it is a network of the workspace.
+            try client.call("node.rescan")
+            let salt = [UInt8](repeating: 7, count: 16)
+            let hint = BLAKE2b.hash(Array("starling-hint".utf8) + salt, key: Workspace.open.networkKey.bytes)
+            let sighting = Sighting(
+                instance: "bens", interfaceIndex: 1, host: "host.local.",
+                addresses: [Sighting.Address(bytes: [127, 0, 0, 1])], port: 9,
+                txt: ["s": salt, "h": Array(hint.bytes.prefix(8))])
+            await anna.node.hear(.registered("annas"), .state(.up), .found(sighting))
+            let address = try #require(SocketAddress("127.0.0.1:9"))
+            #expect(await anna.node.dialer.candidates[address]?.source == .discovered)
+            var row = try DiagnosisRow(json: try client.call("node.diagnose"))
+            #expect(row.instance == "annas" && row.heard.map(\.isOurs) == [true])
+
+            machine.move(to: NetworkPlaceTests.cafe)
+            try client.call("node.rescan")
+            for _ in 0..<2 {
+                row = try DiagnosisRow(json: try client.call("node.diagnose"))
+                #expect(row.instance == nil && row.heard.isEmpty)
+                #expect(await anna.node.dialer.candidates[address]?.source != .discovered)
+                try client.call("workspace.here")
             }
         }
 

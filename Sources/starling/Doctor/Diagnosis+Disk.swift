@@ -10,6 +10,14 @@ extension Diagnosis {
         guard let disk = evidence.disk else { return .skipped("disk", "\(evidence.home) cannot be looked at") }
         let words = "\(Words.bytes(disk.freeBytes)) of \(Words.bytes(disk.totalBytes)) are free at \(evidence.home)"
         let find = "du -xhd1 \"$HOME\" | sort -h"
+        if evidence.diagnosis?.isDiskFull == true, disk.freeBytes >= Diagnosis.freeBytesLow {
+            // It tries again by itself, so this is not old.
+            return .problem(
+                "disk",
+                "\(words), and yet the daemon could not store anything when it tried last, seconds ago: your share of "
+                    + "the disk (quota) or the number of its files may be used up",
+                "quota -s; df -i \(ShellWord.quoted(evidence.home))")
+        }
         if evidence.diagnosis?.isDiskFull == true || disk.freeBytes < Diagnosis.freeBytesMin {
             return .problem("disk", "\(words): what others write cannot be stored, and nothing can be sent", find)
         }
@@ -19,7 +27,7 @@ extension Diagnosis {
     private var databasePath: String { "\(evidence.home)/workspace.db" }
 
     var database: Check {
-        let stop = evidence.startCommand.replacing("daemon start", with: "daemon stop")
+        let stop = own("daemon stop")
         if let diagnosis = evidence.diagnosis {
             switch diagnosis.database {
             case .damaged:
@@ -27,7 +35,7 @@ extension Diagnosis {
                     "database",
                     "\(databasePath) is damaged: \(diagnosis.damage ?? ""); what it held can be had again from others",
                     "\(stop); mv \(ShellWord.quoted(databasePath)) \(ShellWord.quoted(databasePath + ".damaged")); "
-                        + "rm -f \(ShellWord.quoted(databasePath + "-wal")); \(evidence.startCommand)")
+                        + "rm -f \(ShellWord.quoted(databasePath + "-wal")); \(own("daemon start"))")
             case .partly:
                 return setAside
                     ?? .ok(
@@ -43,7 +51,7 @@ extension Diagnosis {
         case .foreign:
             return .problem(
                 "database", "\(databasePath) is no database; the daemon sets it aside and has it again from others",
-                evidence.startCommand)
+                own("daemon start"))
         }
     }
 
@@ -62,9 +70,9 @@ extension Diagnosis {
         var mend: [String] = []
         for file in evidence.files {
             let path = ShellWord.quoted(file.path)
-            if file.kind == .link {
-                words.append("\(file.path) is a symbolic link")
-                mend.append("rm \(path)")
+            if let link = link(file) {
+                words.append("\(file.path) is a symbolic link \(link.words)")
+                mend.append(link.mend)
             } else if file.owner != evidence.user {
                 words.append("\(file.path) belongs to another user")
                 mend.append("sudo chown \"$USER\": \(path)")
@@ -79,16 +87,40 @@ extension Diagnosis {
         return .ok("files", evidence.files.isEmpty ? "there are none yet" : "nobody else can read or change them")
     }
 
+    /// What is wrong with a link. Behind one there may be the only copy of a key, so none is simply deleted.
+    private func link(_ file: FileFacts) -> (words: String, mend: String)? {
+        let path = ShellWord.quoted(file.path)
+        switch file.kind {
+        case .foreignLink:
+            return (
+                "of another user, who could lead it elsewhere",
+                "sudo chown -h \"$USER\": \(path)   # if it leads where it should: ls -l \(path)"
+            )
+        case .brokenLink:
+            return ("that leads nowhere", "ls -l \(path)   # mount or make the folder that it leads to")
+        case .link where ["/starling.sock", "/lock"].contains(where: file.path.hasSuffix):
+            // Made anew at each start.
+            return ("and not followed", "rm \(path)")
+        case .link:
+            return (
+                "and not followed: put what it leads to in its place",
+                "cp -p --remove-destination \"$(readlink -f \(path))\" \(path)"
+            )
+        default: return nil
+        }
+    }
+
     var identity: Check {
         guard let diagnosis = evidence.diagnosis else {
             return .skipped("identity", "without a daemon nobody tells whether another machine has this identity")
         }
         let clones = diagnosis.notices.filter { $0.kind == .clone }
         guard !clones.isEmpty else { return .ok("identity", "no other machine has this identity") }
-        let mend = "starling identity new"
-        if let own = clones.first(where: { $0.uid == evidence.uid }) { return .problem("identity", own.text, mend) }
+        if let notice = clones.first(where: { $0.uid == evidence.uid }) {
+            return .problem("identity", notice.text, own("identity new"))
+        }
         return .warning(
-            "identity", clones.map(\.text).joined(separator: "; "), "on one of the two machines: \(mend)")
+            "identity", clones.map(\.text).joined(separator: "; "), "on one of the two machines: starling identity new")
     }
 }
 

@@ -10,7 +10,7 @@ extension Diagnosis {
         evidence.interfaces.filter { $0.kind == .lan && $0.isUp && !$0.addresses.isEmpty }
     }
 
-    private var own: Set<[UInt8]> { Set(evidence.interfaces.flatMap(\.addresses).map(\.address.bytes)) }
+    private var ownAddresses: Set<[UInt8]> { Set(evidence.interfaces.flatMap(\.addresses).map(\.address.bytes)) }
 
     /// Whether something that the rest needs is broken.
     private var isBlind: Bool {
@@ -78,7 +78,7 @@ extension Diagnosis {
         if lans.isEmpty, others.contains(where: { $0.kind == .tunnel && !$0.addresses.isEmpty }) {
             return .warning(
                 "vpn", "the only network is \(names), which carries no multicast: nobody is found by himself",
-                "starling peer add HOST:PORT")
+                own("peer add HOST:PORT"))
         }
         return .ok(
             "vpn",
@@ -90,14 +90,9 @@ extension Diagnosis {
     /// Whether this machine's Avahi has answered a question that came in over the network, on each network asked.
     private func echoes(_ lan: LocalInterface) -> Bool {
         evidence.multicast.answers.contains { answer in
-            answer.interface == lan.name && own.contains(answer.from.bytes)
+            answer.interface == lan.name && ownAddresses.contains(answer.from.bytes)
                 && evidence.diagnosis?.instance.map(answer.instances.contains) ?? false
         }
-    }
-
-    /// Networks over which was asked and from which the question did not come back in.
-    private var deaf: [LocalInterface] {
-        lans.filter { evidence.multicast.asked.contains($0.name) && !echoes($0) }
     }
 
     var record: Check {
@@ -112,7 +107,7 @@ extension Diagnosis {
         if diagnosis.discovery == .paused {
             return .warning(
                 "record", "the workspace rests: this is another network than its own, and here others might read it",
-                "starling workspace here")
+                own("workspace here"))
         }
         if diagnosis.discovery == .down {
             let reason = diagnosis.reason ?? "it does not say why"
@@ -122,7 +117,7 @@ extension Diagnosis {
                     + "then: \(restart)")
         }
         guard let instance = diagnosis.instance else {
-            return .warning("record", "the announcement is under way", "starling doctor")
+            return .warning("record", "the announcement is under way", own("doctor"))
         }
         let seen = lans.filter(echoes).map(\.name)
         guard !seen.isEmpty else { return .ok("record", "Avahi announces \(instance)") }
@@ -139,15 +134,24 @@ extension Diagnosis {
                 "one-way", "this machine's firewall lets no multicast DNS out on \(name), so nobody hears of this node",
                 "sudo nft list ruleset   # look for a rule that drops UDP port 5353")
         }
-        guard !lans.isEmpty, deaf.count == lans.count else {
-            return .ok("one-way", "multicast DNS gets out and in on \(lans.map(\.name).joined(separator: ", "))")
+        guard evidence.diagnosis?.instance != nil else {
+            return .skipped("one-way", "nothing is announced yet that could be heard; see record")
+        }
+        let asked = lans.filter { evidence.multicast.asked.contains($0.name) }
+        guard !asked.isEmpty else {
+            return .skipped(
+                "one-way", lans.isEmpty ? "no network here carries it; see vpn" : "no question to all could be sent")
+        }
+        let echoing = asked.filter(echoes)
+        guard echoing.isEmpty else {
+            return .ok("one-way", "multicast DNS gets out and in on \(echoing.map(\.name).joined(separator: ", "))")
         }
         let inbound = evidence.connected.count { $0.path == .inbound }
         let seen = inbound == 0 ? "" : " \(Words.count(Int64(inbound), "node has", "nodes have")) found this one."
         return .problem(
             "one-way",
             "this node is announced, but nothing sent to all (UDP port 5353) gets in on "
-                + "\(deaf.map(\.name).joined(separator: ", ")), so it finds nobody.\(seen) A firewall on this machine "
+                + "\(asked.map(\.name).joined(separator: ", ")), so it finds nobody.\(seen) A firewall on this machine "
                 + "drops it, or Avahi is told to leave the interface out",
             "sudo ufw allow 5353/udp", "sudo firewall-cmd --permanent --add-service=mdns && sudo firewall-cmd --reload",
             "in /etc/avahi/avahi-daemon.conf: no deny-interfaces and allow-interfaces")
@@ -157,38 +161,41 @@ extension Diagnosis {
 
     /// Somebody else has answered, or Avahi has heard of somebody who is not only remembered.
     private var hearsSomebody: Bool {
-        evidence.multicast.answers.contains { !own.contains($0.from.bytes) }
+        evidence.multicast.answers.contains { !ownAddresses.contains($0.from.bytes) }
             || evidence.diagnosis?.heard.isEmpty == false
     }
 
-    /// Addresses on a network of this machine at which nodes are known to have been, and that do not even tell who has
-    /// them.
-    private var silent: [IPAddress] {
-        evidence.failed.compactMap { Endpoint($0.address)?.address }.filter { address in
-            address.isIPv4 && isOnLAN(address) && evidence.neighbours[address] != true && misled[address] == nil
+    /// Those on a network of this machine who do not even tell who has their address.
+    private var silent: [(address: IPAddress, isNamed: Bool)] {
+        evidence.failed.compactMap { row in
+            guard let address = Endpoint(row.address)?.address, address.isIPv4, isOnLAN(address),
+                evidence.neighbours[address] != true, misled[address] == nil
+            else { return nil }
+            return (address, row.path == .named)
         }
     }
 
-    /// Somebody on the same network does answer.
-    private var hasNeighbour: Bool {
-        evidence.neighbours.contains { address, isThere in isThere && isOnLAN(address) }
+    /// The router, if it is there.
+    private var presentRouter: IPAddress? {
+        evidence.router.flatMap { evidence.neighbours[$0] == true && isOnLAN($0) ? $0 : nil }
     }
 
-    /// The access point or switch keeps machines from one another: even the question who has an address is lost.
-    private var isIsolated: Bool {
-        !isBlind && !hearsSomebody && evidence.connected.isEmpty && !silent.isEmpty && hasNeighbour
+    /// Nothing but the router answers, not even the question who has an address: the access point or switch may keep
+    /// machines from one another. One other machine that answers anything disproves it.
+    private var isApart: Bool {
+        !hearsSomebody && evidence.connected.isEmpty && voices.isEmpty && neighbours.isEmpty && presentRouter != nil
     }
 
     /// Machines that have answered something that was sent to all. The router does not count: that it is heard says
     /// nothing of those beside this one.
     private var voices: [IPAddress] {
-        evidence.multicast.voices.filter { !own.contains($0.bytes) && $0.isIPv4 && $0 != evidence.router }
+        evidence.multicast.voices.filter { !ownAddresses.contains($0.bytes) && $0.isIPv4 && $0 != evidence.router }
     }
 
     /// Machines that answer when they are asked singly, the router not among them.
     private var neighbours: [IPAddress] {
         evidence.neighbours.filter { address, isThere in
-            isThere && isOnLAN(address) && address != evidence.router && !own.contains(address.bytes)
+            isThere && isOnLAN(address) && address != evidence.router && !ownAddresses.contains(address.bytes)
         }.map(\.key)
     }
 
@@ -196,7 +203,7 @@ extension Diagnosis {
     private var silence: Check? {
         guard !hearsSomebody, evidence.connected.isEmpty, voices.isEmpty else { return nil }
         let mend = [
-            "on another machine of this network: starling doctor", "starling peer add HOST:PORT",
+            "on another machine of this network: starling doctor", own("peer add HOST:PORT"),
         ]
         if let first = neighbours.min(by: { "\($0)" < "\($1)" }) {
             let count = neighbours.count
@@ -207,36 +214,46 @@ extension Diagnosis {
                     + "pass it on",
                 mend: ["in the switch or access point: switch off IGMP snooping and multicast filtering"] + mend)
         }
-        guard let router = evidence.router, evidence.neighbours[router] == true, isOnLAN(router) else { return nil }
+        guard isApart, let router = presentRouter else { return nil }
+        let silent = silent
+        let isolation = "the access point keeps its clients from one another"
+        let mends = ["in the access point: switch off client isolation (also called AP isolation or guest mode)"] + mend
+        guard !silent.isEmpty else {
+            return Check(
+                name: "multicast", level: .warning,
+                saw: "the router \(router) answers and nothing else on this network does: nobody else is here, or "
+                    + isolation,
+                mend: mends)
+        }
+        // Who was only remembered may be switched off, as machines are in the evening. Who was named should be there.
+        let isNamed = silent.contains(where: \.isNamed)
+        let others = Set(silent.map { "\($0.address)" }).sorted()
         return Check(
-            name: "multicast", level: .warning,
-            saw: "the router \(router) answers and nothing else on this network does: nobody else is here, or the "
-                + "access point keeps its clients from one another",
-            mend: ["in the access point: switch off client isolation (also called AP isolation or guest mode)"] + mend)
+            name: "multicast", level: isNamed ? .problem : .warning,
+            saw: "the router \(router) answers, but not \(others.joined(separator: ", ")), not even to ask who has the "
+                + "address: \(others.count == 1 ? "it is" : "they are") switched off or elsewhere, or \(isolation)",
+            mend: mends + ["connect both machines by cable, or to another network"])
     }
 
     var multicast: Check {
         guard !isBlind, evidence.diagnosis?.discovery == .up, oneWay.level == .ok else {
             return .skipped("multicast", unseen)
         }
-        if isIsolated {
-            let others = silent.map { "\($0)" }.sorted().joined(separator: ", ")
-            return .problem(
-                "multicast",
-                "this machine reaches its network, but not \(others), not even to ask who has the address: the access "
-                    + "point most likely keeps its clients from one another",
-                "in the access point: switch off client isolation (also called AP isolation or guest mode)",
-                "connect both machines by cable, or to another network")
-        }
         let reached = evidence.connected.compactMap { Endpoint($0.address)?.address }.filter(isOnLAN)
         if !hearsSomebody, let first = reached.first {
+            guard voices.isEmpty else {
+                return .ok(
+                    "multicast",
+                    "the network passes on what is sent to all; who is connected, as \(first), does not announce "
+                        + "himself (--no-discovery, or no Avahi there)")
+            }
             return .problem(
                 "multicast",
                 "\(Words.count(Int64(reached.count), "machine is", "machines are")) connected on this network, as "
-                    + "\(first), but none is heard: the network does not pass on what is sent to all, or their "
-                    + "firewalls drop it",
+                    + "\(first), but none is heard: the network does not pass on what is sent to all, their firewalls "
+                    + "drop it, or they announce nothing",
                 "in the switch or access point: switch off IGMP snooping and multicast filtering",
-                "on the other machine: starling doctor", "starling peer add HOST:PORT")
+                "on the other machine: starling doctor", own("peer add HOST:PORT"))
         }
         if let silence { return silence }
         return .ok(
@@ -262,6 +279,8 @@ extension Diagnosis {
         if isExplained || [record, multicast].contains(where: { $0.level == .warning }) {
             return .skipped("heard", "nobody yet; see above")
         }
+        if reachable.level == .problem { return .skipped("heard", "nobody; see reachable") }
+        if lans.isEmpty { return .skipped("heard", "nobody; see vpn") }
         if !evidence.connected.isEmpty {
             return .ok("heard", "nobody, but \(evidence.connected.count) connected by their addresses")
         }
@@ -269,7 +288,7 @@ extension Diagnosis {
             return .warning(
                 "heard",
                 "\(words.joined(separator: ", ")), and nobody of this one: the others are elsewhere, or you are",
-                "starling status   # names this node's workspace; compare it with the others'")
+                own("status") + "   # names this node's workspace; compare it with the others'")
         }
         let others = voices.count
         return .warning(
@@ -278,11 +297,12 @@ extension Diagnosis {
                 ? "nobody else runs Starling on this network, or the network keeps you apart"
                 : "nobody else runs Starling on this network; it passes on what is sent to all, and "
                     + "\(Words.count(Int64(others), "other machine answers", "other machines answer"))",
-            "on the other machine: starling doctor", "starling peer add HOST:PORT")
+            "on the other machine: starling doctor", own("peer add HOST:PORT"))
     }
 
     private var heardWithoutDaemon: Check {
-        let others = Set(evidence.multicast.answers.filter { !own.contains($0.from.bytes) }.flatMap(\.instances))
+        let others = Set(
+            evidence.multicast.answers.filter { !ownAddresses.contains($0.from.bytes) }.flatMap(\.instances))
         return others.isEmpty
             ? .skipped("heard", "without a daemon nobody listens, and nobody has answered a question to all")
             : .ok("heard", "\(Words.count(Int64(others.count), "node answers", "nodes answer")) a question to all")

@@ -100,6 +100,29 @@ extension Diagnosis {
         }
     }
 
+    /// Who ends a handshake does not say why: he may have no place, rest, or have another key.
+    private var whyEnded: String {
+        evidence.isPrivate
+            ? "it is in another workspace, has missed a change of the key, has no room, or is no Starling"
+            : "it rests on this network, has no room, is in another workspace, or is no Starling"
+    }
+
+    private var mendEnded: [String] {
+        // There it is known.
+        let there = "on that machine: starling doctor"
+        let compare = own("workspace") + "   # names this node's; compare it with the other's"
+        return evidence.isPrivate
+            ? [
+                there, compare,
+                "on that machine: starling workspace join LINK   # LINK is from here: \(own("workspace invite"))",
+            ]
+            : [
+                there, "on that machine: starling workspace here   # if its workspace rests", compare,
+                "on that machine: starling workspace invite   # if it is a private one; then here: "
+                    + own("workspace join LINK"),
+            ]
+    }
+
     /// Something answers there, and does not let this node in.
     var accepted: Check {
         let refused = (evidence.diagnosis?.peers ?? []).filter { row in
@@ -120,7 +143,7 @@ extension Diagnosis {
             case .version:
                 "\(row.address) is of another version: \(row.reason ?? "it has no protocol in common with this one")"
             case .forged: "\(row.address): \(row.reason ?? "entries without a valid signature have been sent")"
-            default: "\(row.address) answers and ends the handshake: it is in another workspace, or no Starling"
+            default: "\(row.address) answers and ends the handshake: \(whyEnded)"
             }
         }
         var mend: [String] = []
@@ -135,10 +158,9 @@ extension Diagnosis {
             mend.append("on the machine that sent them: sudo smartctl -H /dev/sda   # its disk may be failing")
         }
         if refused.contains(where: { $0.failure == .key }) {
-            mend.append("starling workspace   # names this node's; compare it with the other's")
-            mend.append("starling workspace invite   # there; and here: starling workspace join LINK")
+            mend += mendEnded
             if let named = refused.first(where: { $0.failure == .key && $0.path == .named }) {
-                mend.append("starling peer remove \(named.address)")
+                mend.append(own("peer remove \(named.address)"))
             }
         }
         return Check(

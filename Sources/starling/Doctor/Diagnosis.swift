@@ -17,6 +17,10 @@ struct Diagnosis {
     var daemon: Check {
         switch evidence.daemon {
         case .answers(_, let socket):
+            if let refusal = evidence.refusal {
+                return .problem(
+                    "daemon", "starlingd answers at \(socket), but not the question what is wrong: \(refusal)", restart)
+            }
             let process = evidence.diagnosis.map { " (process \($0.process))" } ?? ""
             return .ok("daemon", "starlingd runs\(process) and answers at \(socket)")
         case .absent(let tried):
@@ -26,17 +30,24 @@ struct Diagnosis {
                     "make install")
             }
             return .problem(
-                "daemon", "starlingd does not run: nobody answers at \(tried.joined(separator: ", "))",
-                evidence.startCommand)
+                "daemon",
+                "starlingd does not run: nobody answers at \(tried.joined(separator: ", "))"
+                    + (evidence.lastError.map { "; its log ends with: \($0)" } ?? ""),
+                own("daemon start"))
         case .broken(let words):
-            return .problem(
-                "daemon", words, "pkill -KILL -x -u \"$USER\" starlingd; \(evidence.startCommand)")
+            // No other daemon of this user's, as of a second home, is to end with it.
+            guard let holder = evidence.holder else {
+                return .problem(
+                    "daemon", words, "ss -xlp | grep starling.sock   # end what listens there", own("daemon start"))
+            }
+            return .problem("daemon", words, "kill -KILL \(holder); \(own("daemon start"))")
         }
     }
 
-    var restart: String {
-        evidence.startCommand.replacing("daemon start", with: "daemon stop") + " && " + evidence.startCommand
-    }
+    /// A command for the daemon that was looked at.
+    func own(_ words: String) -> String { "\(evidence.command) \(words)" }
+
+    var restart: String { "\(own("daemon stop")) && \(own("daemon start"))" }
 
     var version: Check {
         guard case .answers(let version, _) = evidence.daemon else {
@@ -46,7 +57,7 @@ struct Diagnosis {
             return .warning(
                 "version", "the daemon is version \(version), this program \(evidence.version)", restart)
         }
-        guard evidence.diagnosis != nil else {
+        guard evidence.diagnosis != nil || evidence.refusal != nil else {
             return .warning("version", "the daemon is of an earlier build that does not know doctor", restart)
         }
         return .ok("version", "starling and starlingd are version \(version)")
@@ -73,7 +84,7 @@ struct Diagnosis {
             guard evidence.hasAvahiProgram else {
                 return .problem(
                     "avahi", "Avahi is not installed, so nobody is found by himself",
-                    "sudo apt install avahi-daemon", "starling peer add HOST:PORT")
+                    "sudo apt install avahi-daemon", own("peer add HOST:PORT"))
             }
             return .problem(
                 "avahi", "Avahi does not run, so nobody is found by himself",

@@ -20,12 +20,20 @@ struct Evidence {
     var daemon = Daemon.absent(tried: [])
     /// Of this program.
     var version = ""
-    /// The command that starts the daemon.
-    var startCommand = "starling daemon start"
+    /// Why the daemon that ran last ended, as the last line of its log says; nil if that is about something else.
+    var lastError: String?
+    /// Why the daemon does not say how it is; nil if it does, or is not there.
+    var refusal: String?
+    /// How a command begins that goes to the daemon that was looked at, and to no other of this user's.
+    var command = "starling"
+    /// The process that has the home, by its lock file; nil if nobody does.
+    var holder: Int32?
     /// Whether `starlingd` was found.
     var hasDaemonProgram = true
     /// This user's.
     var uid = ""
+    /// Whether the daemon is in a private workspace and not in the open one.
+    var isPrivate = false
     /// What the daemon says; nil without one.
     var diagnosis: DiagnosisRow?
 

@@ -12,6 +12,9 @@ struct Examination {
     /// Addresses that are tried: with many nodes, those that are not linked to are no sign of anything.
     private static let triedMax = 32
 
+    /// Characters that are shown of a line of the log.
+    private static let lastErrorMax = 500
+
     let places: SocketPlaces
     private var evidence = Evidence()
 
@@ -22,7 +25,7 @@ struct Examination {
     /// The daemon first, for what it is doing is not to be disturbed; then past it.
     mutating func carryOut() -> Evidence {
         evidence.version = StarlingVersion.current
-        evidence.startCommand = places.startCommand
+        evidence.command = places.command
         evidence.hasDaemonProgram = DaemonProgram.find() != nil
         askDaemon()
         let bus = SystemBus.path(Self.variable("DBUS_SYSTEM_BUS_ADDRESS"))
@@ -47,14 +50,30 @@ struct Examination {
             evidence.daemon = .answers(version: client.hello.version, socket: socket)
             evidence.uid = client.hello.uid
             evidence.diagnosis = try DiagnosisRow(json: client.call("node.diagnose", timeoutMs: Self.daemonMs))
+            let workspace = try? WorkspaceRow(json: client.call("workspace.show", timeoutMs: Self.daemonMs))
+            evidence.isPrivate = workspace?.isPrivate ?? false
         } catch ClientError.noDaemon(let tried, _) {
             evidence.daemon = .absent(tried: tried)
+            evidence.lastError = Self.lastError(places.log)
         } catch ClientError.refused(let error) where error.reason == .methodNotFound {
             // An older daemon; what it lacks is skipped.
             return
+        } catch ClientError.refused(let error) {
+            evidence.refusal = error.message
         } catch {
             evidence.daemon = .broken("\(error)")
+            evidence.holder = Self.holder("\(dataFolder)/lock")
         }
+    }
+
+    /// The process that has locked a file and written its number there, as a daemon does with its home.
+    static func holder(_ path: String) -> Int32? {
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        guard starling_lock_is_held(descriptor) == 1, let bytes = SmallFile.bytes(path, max: 16) else { return nil }
+        let digits = String(decoding: bytes, as: UTF8.self).prefix { $0.isASCII && $0.isNumber }
+        return Int32(digits).flatMap { $0 > 1 ? $0 : nil }
     }
 
     private mutating func lookAtNetwork() {
@@ -85,14 +104,7 @@ struct Examination {
         evidence.home = home
         evidence.user = geteuid()
         let names = SmallFile.names(in: home)
-        var paths = [home]
-        for socket in places.sockets where FileFacts(socket) != nil {
-            if let slash = socket.lastIndex(of: "/") { paths.append(String(socket[..<slash])) }
-            paths.append(socket)
-        }
-        for name in names where Self.isOwn(name) { paths.append("\(home)/\(name)") }
-        var seen: Set<String> = []
-        evidence.files = paths.filter { seen.insert($0).inserted }.compactMap { FileFacts($0) }
+        evidence.files = Self.files(home: home, names, places, user: evidence.user)
         evidence.setAside = names.filter { $0.hasPrefix("workspace.db.corrupt-") && !Self.isLog($0) }
             .map { "\(home)/\($0)" }
         evidence.disk = DiskFacts(home) ?? DiskFacts(Self.variable("HOME") ?? "/")
@@ -101,8 +113,36 @@ struct Examination {
             head.isEmpty || head == Array("SQLite format 3".utf8) + [0] ? .begins : .foreign
     }
 
+    /// Of the daemon's files and folders those that exist.
+    static func files(home: String, _ names: [String], _ places: SocketPlaces, user: UInt32) -> [FileFacts] {
+        var folders = [home]
+        var paths: [String] = []
+        for socket in places.sockets where FileFacts(socket) != nil {
+            if let slash = socket.lastIndex(of: "/") { folders.append(String(socket[..<slash])) }
+            paths.append(socket)
+        }
+        for name in names where Self.isOwn(name) { paths.append("\(home)/\(name)") }
+        paths.append(places.log)
+        var seen: Set<String> = []
+        return folders.filter { seen.insert($0).inserted }.compactMap { FileFacts.folder($0, user: user) }
+            + paths.filter { seen.insert($0).inserted }.compactMap { FileFacts($0) }
+    }
+
+    /// Keys and databases, also those of workspaces and identities that were left. In a folder that `--home` names
+    /// there may be anything else.
     private static func isOwn(_ name: String) -> Bool {
-        name.hasPrefix("identity") || name.hasPrefix("workspace.db") || name == "lock" || name == "starlingd.log"
+        let beginnings = ["identity", "workspace.", "starlingd.log"]
+        if name == "lock" || beginnings.contains(where: name.hasPrefix) { return true }
+        let parts = name.split(separator: "-", maxSplits: 1)
+        return parts.count == 2 && parts[0] == "workspace" && parts[1].prefix { $0.isHexDigit }.count == 16
+    }
+
+    /// The last line of a daemon's log if it says why the daemon could not go on.
+    static func lastError(_ log: String) -> String? {
+        guard let line = try? LogTail.lines(log, 1).first else { return nil }
+        // The daemon's own, or what its command line was answered.
+        let isError = line.split(separator: " ", maxSplits: 2).dropFirst().first == "error"
+        return isError || line.hasPrefix("starlingd: ") ? String(line.prefix(lastErrorMax)) : nil
     }
 
     private static func isLog(_ name: String) -> Bool { name.hasSuffix("-wal") || name.hasSuffix("-shm") }

@@ -2,7 +2,13 @@ internal import Glibc
 
 /// What is known of a file or folder without opening it.
 struct FileFacts: Equatable {
-    enum Kind: Equatable { case file, folder, socket, link, other }
+    enum Kind: Equatable {
+        case file, folder, socket, link, other
+        /// In a folder's place a link of another user, who could lead it elsewhere at any time.
+        case foreignLink
+        /// In a folder's place a link to nothing.
+        case brokenLink
+    }
 
     var path: String
     var kind: Kind
@@ -11,9 +17,11 @@ struct FileFacts: Equatable {
     var owner: UInt32
 
     /// Nil where there is nothing.
-    init?(_ path: String) {
+    init?(_ path: String) { self.init(path, followsLink: false) }
+
+    private init?(_ path: String, followsLink: Bool) {
         var status = stat()
-        guard unsafe lstat(path, &status) == 0 else { return nil }
+        guard unsafe (followsLink ? stat(path, &status) : lstat(path, &status)) == 0 else { return nil }
         let kind: Kind =
             switch status.st_mode & S_IFMT {
             case S_IFREG: .file
@@ -23,6 +31,14 @@ struct FileFacts: Equatable {
             default: .other
             }
         self.init(path: path, kind: kind, mode: UInt32(status.st_mode) & 0o7777, owner: status.st_uid)
+    }
+
+    /// A folder as the daemon takes it (`NodeHome`): through a link of the user's own or of root's, as to a larger
+    /// disk. Nil where there is nothing.
+    static func folder(_ path: String, user: UInt32) -> FileFacts? {
+        guard var facts = FileFacts(path), facts.kind == .link else { return FileFacts(path) }
+        facts.kind = [0, user].contains(facts.owner) ? .brokenLink : .foreignLink
+        return facts.kind == .foreignLink ? facts : FileFacts(path, followsLink: true) ?? facts
     }
 
     init(path: String, kind: Kind, mode: UInt32, owner: UInt32) {
