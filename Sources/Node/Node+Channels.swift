@@ -208,10 +208,21 @@ extension Node {
         guard let path = ChatPath.typing(cid, uid) else { return }
         if isTyping {
             if holds { session.typing.insert(cid) }
-            step(.setSoft(path, .bool(true), ttlMs: Node.typingMs, isRefreshed: holds))
+            // What one client holds does not end because another says the same for a while.
+            let isHeld = sessions.values.contains { $0.typing.contains(cid) }
+            step(.setSoft(path, .bool(true), ttlMs: Node.typingMs, isRefreshed: isHeld))
         } else {
             session.typing.remove(cid)
             endTyping(cid)
+        }
+    }
+
+    /// An own message has ended the indicator, whoever held it.
+    func forgetTyping(_ written: [Entry]) {
+        for entry in written where !entry.value.isNull {
+            let keys = entry.path.keys
+            guard keys.count == 4, keys[0].text == "channels", keys[2].text == "messages" else { continue }
+            for session in sessions.values { session.typing.remove(keys[1]) }
         }
     }
 

@@ -110,7 +110,9 @@ extension Node {
         guard hasDisconnectsLeft else { return }
         do {
             var left: [Int: [PathKey: [UInt8]]] = [:]
-            for write in try store.disconnectWrites() where sessions[write.session] == nil {
+            // Of a client that was dropped there is a session still, which has done what it could.
+            for write in try store.disconnectWrites()
+            where sessions[write.session].map({ $0.isClosing && $0.disconnect.isEmpty }) ?? true {
                 left[write.session, default: [:]][write.path] = write.content
                 nextSession = max(nextSession, write.session)
             }

@@ -79,6 +79,7 @@ extension Node {
             guard try query(params) == nil else { throw RPCError.invalidParams("\(Node.infoName) takes no query") }
             return ["value": JSON(try TreeView(InfoReader(currentInfo)).value(at: path))]
         case "tree.observe":
+            guard try query(params) == nil else { throw RPCError.invalidParams("\(Node.infoName) takes no query") }
             var observation = try observation(params, path)
             let now = currentInfo
             let events = try observation.start(TreeView(InfoReader(now)))

@@ -42,9 +42,10 @@ extension Node {
     func message(_ text: String) throws -> Path {
         var found: [Path] = []
         for container in try store.containers(ofMessage: text) {
-            guard let key = Key(text), container.depth == 2, let path = ChatPath.message(container.keys[1], key) else {
-                continue
-            }
+            // Conversations and rooms have messages, too, of which the chat knows nothing.
+            guard let key = Key(text), container.depth == 2, container.keys[0].text == "channels",
+                let path = ChatPath.message(container.keys[1], key)
+            else { continue }
             found.append(path)
         }
         guard found.count <= 1 else {
@@ -70,7 +71,9 @@ extension Node {
         return Node.keyAnswer(path)
     }
 
-    private static func keyAnswer(_ path: Path) -> JSON { ["key": .string(path.last?.text ?? "")] }
+    private static func keyAnswer(_ path: Path) -> JSON {
+        ["key": .string(path.last?.text ?? ""), "in": .string(path.keys[1].text)]
+    }
 
     func messageDelete(_ params: Fields) throws -> JSON {
         let path = try message(try params.string("key"))

@@ -164,7 +164,7 @@ extension Node {
         discoveryService?.stop()
         discoveryService = nil
         discovery = .paused
-// Another service knows nothing of them, and never says that they are gone.
+        // Another service knows nothing of them, and never says that they are gone.
         for instance in Set(heard.all.map(\.instance)) { dialer.lost(instance: instance) }
         (announced, heard) = (nil, HeardInstances())
     }

@@ -171,6 +171,7 @@ extension Node {
             storedAtMs = EventLoop.monotonicMs()
             let result = try commitOwn(bundle)
             isDiskFull = false
+            forgetTyping(result.applied)
             notifyObservers(result.applied)
             indexSoon()
         } catch {

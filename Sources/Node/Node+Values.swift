@@ -67,9 +67,21 @@ extension Node {
         }
     }
 
+    /// Bytes of a number, whatever its priority: more than any has.
+    private static let numberMax = 4096
+
     /// The value a client means: export form, with the values that the daemon knows better filled in.
     func resolved(_ json: JSON, at path: Path) throws -> Value {
-        try resolved(json) { try Path(path.keys + $0).map { try storedView.value(at: $0).leaf } ?? .null }
+        try resolved(json) { try Path(path.keys + $0).map(number(at:)) ?? .null }
+    }
+
+    /// What an addition is added to: null for what is large, and so no number.
+    private func number(at path: Path) throws -> Value {
+        do {
+            return try storedView.value(at: path, sizeMax: Node.numberMax).leaf
+        } catch ReadError.tooLarge {
+            return .null
+        }
     }
 
     /// - `keys`: leads from the path that is written to this value.

@@ -82,7 +82,12 @@ extension TreeView {
     /// the additions, of which there may be many.
     private func isSummable(at path: Path) throws -> Bool {
         if try base(at: path).value.object == nil, try childKeys(of: path, limit: 1).isEmpty { return true }
-        return try value(at: path, sizeMax: Entry.sizeMax).object?.hasChildren != true
+        do {
+            return try value(at: path, sizeMax: Entry.sizeMax).object?.hasChildren != true
+        } catch ReadError.tooLarge {
+            // No number is that large.
+            return false
+        }
     }
 
     /// The priorities of ancestors that these writes leave empty.

@@ -78,6 +78,20 @@ extension NodeTests {
         }
 
         /// Another's message can be reacted to, not changed.
+        /// What stands in a room or a conversation is no message of a channel.
+        @Test func messagesElsewhereAreNotTheChats() async throws {
+            let a = try await TestNode("anna")
+            let client = try a.client()
+            let room = try #require(try client.call("tree.newKey")["key"]?.string)
+            let mid = try #require(try client.call("tree.newKey")["key"]?.string)
+            let value: JSON = ["senderId": .string(UID.text(a.uid)), "senderName": "anna", "text": "x", "createdAt": 1]
+            try client.call("tree.set", ["path": .string("rooms/\(room)/messages/\(mid)"), "value": value])
+            #expect(try client.refusal("message.edit", ["key": .string(mid), "text": "new"]) == "not_found")
+            #expect(try client.refusal("message.delete", ["key": .string(mid)]) == "not_found")
+            #expect(try client.refusal("message.react", ["key": .string(mid), "emoji": "👍"]) == "not_found")
+            #expect(try client.call("tree.get", ["path": "channels"])["value"] == .null)
+        }
+
         @Test func othersMessagesAreTheirs() async throws {
             let a = try await TestNode("anna")
             let b = try await TestNode("bert", peers: [a])

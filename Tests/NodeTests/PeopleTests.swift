@@ -1,5 +1,7 @@
+import Chat
 import ControlAPI
-import Node
+@testable import Node
+@testable import Replication
 import Seal
 import Testing
 import Tree
@@ -62,6 +64,27 @@ extension NodeTests {
             try atA.event("bert stopped by himself") { isTyping($0) == false }
             #expect(try third.refusal("typing.set", ["in": "#nowhere", "typing": true]) == "not_found")
             #expect(try third.refusal("typing.set", ["in": "#general"]) == "invalid_params")
+        }
+
+        /// One client's indicator neither ends another's nor is kept on by one that was ended.
+        @Test func severalClientsType() async throws {
+            let a = try await TestNode("anna")
+            let (holder, other) = (try a.client(), try a.client())
+            let hold: JSON = ["in": "#general", "typing": true, "hold": true]
+            try holder.call("typing.set", hold)
+            try other.call("typing.set", ["in": "#general", "typing": true])
+            let key = try other.call("channel.create", ["name": "general"])["key"]?.string
+            let cid = try #require(key)
+            let place = try #require(Path.root.appending("channels", cid, "typingIndicator", UID.text(a.uid)))
+            // It has no end of its own.
+            #expect(await a.node.replicator.localSoft[place]?.endsMs == nil)
+            #expect(await a.node.replicator.localSoft[place] != nil)
+            try holder.send(message: "done typing")
+            #expect(await a.node.replicator.localSoft[place] == nil)
+            try other.call("typing.set", hold)
+            #expect(await a.node.replicator.localSoft[place] != nil)
+            try other.call("typing.set", ["in": "#general", "typing": false])
+            #expect(await a.node.replicator.localSoft[place] == nil)
         }
 
         @Test func profileAndIdentity() async throws {

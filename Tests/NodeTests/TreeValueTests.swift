@@ -87,6 +87,19 @@ extension NodeTests {
             #expect(try first.refusal("tree.set", ["path": "users/x/n", "value": one]) == "permission_denied")
         }
 
+        /// What is large is no number: it is replaced, and not read.
+        @Test func anIncrementReplacesWhatIsLarge() async throws {
+            let a = try await TestNode("anna")
+            let client = try a.client()
+            let text = JSON.string(String(repeating: "x", count: 900_000))
+            for key in ["a", "b"] { try client.call("tree.set", ["path": .string("demo/big/\(key)"), "value": text]) }
+            let increment: JSON = [".sv": ["increment": 1]]
+            try client.call("tree.set", ["path": "demo/big", "value": increment])
+            #expect(try client.call("tree.get", ["path": "demo/big"])["value"] == 1)
+            try client.call("tree.set", ["path": "demo/big", "value": ["n": increment, "text": text]])
+            #expect(try client.call("tree.get", ["path": "demo/big/n"])["value"] == 1)
+        }
+
         @Test func transactions() async throws {
             let node = try await TestNode("anna")
             let client = try node.client()
