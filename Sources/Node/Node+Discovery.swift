@@ -67,6 +67,7 @@ extension Node {
         case .state(.down(let reason)):
             // What is known by then is told again only if everything is begun anew, which this does not say.
             if reason != .waiting { (announced, heard) = (nil, HeardInstances()) }
+            if case .down("\(reason)") = discovery { break }
             discovery = .down("\(reason)")
             log.warning("discovery is down: \(reason)")
         case .registered(let name):

@@ -111,7 +111,8 @@ extension NodeTests {
             try anna.client().waitForPerson(UID.text(ben.uid), "ben") { $0["state"] == "online" }
             let row = try DiagnosisRow(json: try await anna.node.answerWithDamage())
             #expect(row.database == .damaged && row.damage?.isEmpty == false)
-            #expect(row.peers.contains { $0.state == .connected && $0.uid == UID.text(ben.uid) })
+            let uid = UID.text(ben.uid)
+            #expect(row.peers.contains { $0.state == .connected && $0.uid == uid && $0.name == String(uid.prefix(8)) })
         }
 
         @Test func wordsHaveKinds() {

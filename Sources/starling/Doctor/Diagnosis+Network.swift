@@ -180,12 +180,6 @@ extension Diagnosis {
         evidence.router.flatMap { evidence.neighbours[$0] == true && isOnLAN($0) ? $0 : nil }
     }
 
-    /// Nothing but the router answers, not even the question who has an address: the access point or switch may keep
-    /// machines from one another. One other machine that answers anything disproves it.
-    private var isApart: Bool {
-        !hearsSomebody && evidence.connected.isEmpty && voices.isEmpty && neighbours.isEmpty && presentRouter != nil
-    }
-
     /// Machines that have answered something that was sent to all. The router does not count: that it is heard says
     /// nothing of those beside this one.
     private var voices: [IPAddress] {
@@ -199,7 +193,7 @@ extension Diagnosis {
         }.map(\.key)
     }
 
-    /// Nobody was ever heard and nobody is known: what can be said then is weaker.
+    /// Nobody is heard and nobody connected: what can be said then is weaker.
     private var silence: Check? {
         guard !hearsSomebody, evidence.connected.isEmpty, voices.isEmpty else { return nil }
         let mend = [
@@ -214,7 +208,9 @@ extension Diagnosis {
                     + "pass it on",
                 mend: ["in the switch or access point: switch off IGMP snooping and multicast filtering"] + mend)
         }
-        guard isApart, let router = presentRouter else { return nil }
+        // Nothing but the router answers, not even the question who has an address: the access point or switch may keep
+        // machines from one another. One other machine that answers anything would disprove it.
+        guard let router = presentRouter else { return nil }
         let silent = silent
         let isolation = "the access point keeps its clients from one another"
         let mends = ["in the access point: switch off client isolation (also called AP isolation or guest mode)"] + mend
