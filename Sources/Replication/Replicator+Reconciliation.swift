@@ -139,7 +139,7 @@ extension Replicator {
 
     /// A bundle as it is unless no message can carry it; then in parts that each prove what they carry.
     static func transferable(_ bundle: Bundle) -> [Bundle] {
-        guard bundle.approximateWireSize > PeerMessage.pushBytesMax, bundle.leaves.count > 1 else { return [bundle] }
+        guard bundle.wireSizeMax > PeerMessage.pushBytesMax, bundle.leaves.count > 1 else { return [bundle] }
         var parts: [Bundle] = []
         var indices: [Int] = []
         var size = 0

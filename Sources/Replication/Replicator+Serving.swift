@@ -151,19 +151,23 @@ extension Replicator {
         }
     }
 
-    /// Groups of bundles that fit into messages.
+    /// Groups of bundles that fit into messages: they have about the bytes that a message is to have, and whatever they
+    /// are, never more than one may.
     static func packed(_ bundles: [Bundle]) -> [[Bundle]] {
         var groups: [[Bundle]] = []
-        var size = 0
+        var (size, sizeMax) = (0, 0)
         for bundle in bundles {
-            let added = bundle.approximateWireSize
-            let isFull = size + added > PeerMessage.bundleBytesMax || groups.last?.count == PeerMessage.bundlesMax
+            let (added, addedMax) = (bundle.approximateWireSize, bundle.wireSizeMax)
+            let isFull =
+                size + added > PeerMessage.bundleBytesMax || sizeMax + addedMax > PeerMessage.pushBytesMax
+                || groups.last?.count == PeerMessage.bundlesMax
             if groups.isEmpty || isFull {
                 groups.append([])
-                size = 0
+                (size, sizeMax) = (0, 0)
             }
             groups[groups.count - 1].append(bundle)
             size += added
+            sizeMax += addedMax
         }
         return groups
     }
