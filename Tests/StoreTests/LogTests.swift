@@ -1,6 +1,7 @@
 import Foundation
 import Store
 import Testing
+import Tree
 
 /// The write-ahead log beside the database file.
 @Suite struct LogTests {
