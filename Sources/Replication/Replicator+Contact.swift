@@ -91,7 +91,7 @@ extension Replicator {
         for link in orderedLinks {
             links[link]?.hasMissed = true
             // What waits to be pushed is found by comparing: its place is no longer that of what comes next.
-            links[link]?.backlog.waitsBehind = nil
+            links[link]?.backlog.wait(behind: nil, nowMs: output.nowMs)
         }
     }
 }

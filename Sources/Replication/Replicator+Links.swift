@@ -97,6 +97,7 @@ extension Replicator {
         if let peer = links[link]?.peer { held.heard(vitals.root, from: peer) }
         refreshClock(output.moment)
         meet(&output)
+        endPatience(link, nowMs: output.nowMs)
         try compareIfDifferent(link, replica, &output)
     }
 
@@ -109,6 +110,7 @@ extension Replicator {
         } else if !state.reconciler.isActive, let root = state.vitals?.received.root {
             if root == DigestPrefix(try replica.digest(of: .root)) {
                 links[link]?.compared = (0, 0)
+                links[link]?.backlog.patientSinceMs = nil
                 links[link]?.compareDelayMs = LinkState.compareDelayMs
                 links[link]?.recheckMs = nil
             } else if root.count > 0 {

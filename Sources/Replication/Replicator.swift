@@ -335,8 +335,8 @@ public struct Replicator: Sendable {
 
     /// What a peer is told of this node. While much waits to be pushed to him there is nothing to compare yet: the root
     /// is that of nothing.
-    mutating func vitals(_ link: LinkID, _ moment: Moment, _ replica: any ReplicaReader) throws -> Vitals {
-        let isEarly = links[link]?.backlog.waitsBehind != nil && isPatient(link, nowMs: moment.monotonicMs)
+    func vitals(_ link: LinkID, _ moment: Moment, _ replica: any ReplicaReader) throws -> Vitals {
+        let isEarly = links[link]?.backlog.waits(nowMs: moment.monotonicMs) ?? false
         return Vitals(
             clockMs: moment.wallMs, isSynchronised: moment.isSynchronised, highWater: highWater,
             root: isEarly ? DigestPrefix(count: 0, sum: 0) : DigestPrefix(try replica.digest(of: .root)))

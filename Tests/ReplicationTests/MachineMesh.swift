@@ -116,13 +116,21 @@ final class MachineMesh {
     }
 
     /// Lets time pass, and everything that follows.
-    func pass(ms: UInt64, step: UInt64 = 10) throws {
+    ///
+    /// - Parameter limit: messages that are delivered in each step.
+    func pass(ms: UInt64, step: UInt64 = 10, limit: Int = .max) throws {
         let end = nowMs + ms
         while nowMs < end {
             nowMs += step
             for node in machines.indices { try feed(node, .tick) }
-            try run()
+            try run(limit)
         }
+    }
+
+    /// Delivers messages one by one until one that fits has been sent.
+    func run(until fits: (Said) -> Bool) throws {
+        let start = said.count
+        while !queue.isEmpty, !said[start...].contains(where: fits) { try run(1) }
     }
 
     var isEqual: Bool { Set(stores.map { $0.digest(of: .root) }).count == 1 }
