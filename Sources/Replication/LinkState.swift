@@ -34,6 +34,10 @@ struct LinkState: Sendable {
     /// Differing roots are not compared before this.
     var compareAtMs: UInt64 = 0
     var compareDelayMs = LinkState.compareDelayMs
+    /// The last comparison has brought something: if the peer still has more, the next one follows at once. The running
+    /// one is such a one, and is followed by none.
+    var followsUp = false
+    var isFollowUp = false
     /// When to ask for the peer's root again, because it differed too early to compare.
     var recheckMs: UInt64?
     /// What the peer asked for and has not got yet.

@@ -20,9 +20,10 @@ extension Replicator {
 
     mutating func compareIsDue(_ link: LinkID, _ replica: any ReplicaReader, _ nowMs: UInt64) throws -> Bool {
         guard let state = links[link], let theirs = state.vitals?.received.root, !state.reconciler.isActive,
-            accounts.trusts(state.peer), nowMs >= state.compareAtMs
+            accounts.trusts(state.peer)
         else { return false }
         let ours = DigestPrefix(try replica.digest(of: .root))
+        guard nowMs >= state.compareAtMs || (state.followsUp && theirs.count > ours.count) else { return false }
         guard ours != theirs, theirs.count > 0, !isPatient(link, nowMs: nowMs) else { return false }
         let pulls = links.values.count { $0.reconciler.isPrompt(nowMs: nowMs) }
         guard pulls < Replicator.pullsMax else { return false }
@@ -33,7 +34,9 @@ extension Replicator {
     }
 
     mutating func startComparison(_ link: LinkID, _ replica: any ReplicaReader, _ output: inout Output) throws {
-        guard let theirs = links[link]?.vitals?.received.root else { return }
+        guard let state = links[link], let theirs = state.vitals?.received.root else { return }
+        links[link]?.isFollowUp = state.followsUp && output.nowMs < state.compareAtMs
+        links[link]?.followsUp = false
         try askForTails(link, replica, &output)
         links[link]?.reconciler.start(theirs: theirs, salt: random.next(), nowMs: output.nowMs)
         try pump(link, replica, &output)

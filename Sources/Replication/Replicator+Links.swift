@@ -111,6 +111,7 @@ extension Replicator {
             if root == DigestPrefix(try replica.digest(of: .root)) {
                 links[link]?.compared = (0, 0)
                 links[link]?.backlog.patientSinceMs = nil
+                links[link]?.followsUp = false
                 links[link]?.compareDelayMs = LinkState.compareDelayMs
                 links[link]?.recheckMs = nil
             } else if root.count > 0 {

@@ -105,6 +105,11 @@ extension Replicator {
         _ link: LinkID, _ received: Int, _ hasLeft: Bool, _ replica: any ReplicaReader, _ output: inout Output
     ) throws {
         let nowMs = output.nowMs
+        // A fingerprint that two entries share hides one of them, and the next salt shows it. Not time and again: what
+        // is pushed meanwhile counts as received.
+        let isFollowUp = links[link]?.isFollowUp ?? false
+        links[link]?.followsUp = received > 0 && !hasLeft && !isFollowUp
+        links[link]?.isFollowUp = false
         if received == 0, hasLeft {
             // Nothing was wrong with this peer, but it was not asked.
             links[link]?.compareAtMs = nowMs &+ Replicator.leftMs
