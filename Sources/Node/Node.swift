@@ -112,6 +112,8 @@ public actor Node {
     var bulkAtMs: UInt64?
     var isBulk = false
     var adoptions: [RunningAdoption] = []
+    /// Timers that are set for the next slice of one: one, as long as there is any.
+    var adoptionTimers = 0
     /// The store's last change when the own entries were looked at last.
     var bundlingChange: Int64 = -1
     var searches: [RunningSearch] = []
