@@ -30,6 +30,7 @@ public actor Node {
     private var lock: FileLock.Held?
     var store: DatabaseStore
     var replaceNotBeforeMs: UInt64 = 0
+    var replaceMs = Node.replaceMsDefault
     var clock: HybridClock
     /// While this node is alone: up to which time others may have seen what it wrote.
     var told: HLC
