@@ -55,6 +55,8 @@ struct LinkState: Sendable {
     var tails: Set<Path> = []
     /// Whether answers are waiting in the shell's queue; more are given when they have left.
     var isDraining = false
+    /// When that is to be looked at again, because the store could not be read.
+    var drainAgainMs: UInt64?
     /// The peer has come since the latest bundles were announced.
     var owesSeals = true
     /// After a pull that stalled the peer's offers are not believed before this.
@@ -81,7 +83,8 @@ struct LinkState: Sendable {
     var nextDeadlineMs: UInt64 {
         let silent = pingSentMs == nil ? heardMs &+ LinkState.silenceMs : heardMs &+ LinkState.deadMs
         let learn = told == nil ? .max : learnAtMs
-        return min(silent, lastPingMs &+ LinkState.pingMs, recheckMs ?? .max, learn, probedUntilMs ?? .max)
+        let again = min(recheckMs ?? .max, drainAgainMs ?? .max)
+        return min(silent, lastPingMs &+ LinkState.pingMs, again, learn, probedUntilMs ?? .max)
     }
 
     /// Since when nothing has been heard, if an answer is due.

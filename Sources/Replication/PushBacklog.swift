@@ -88,9 +88,7 @@ extension Replicator {
         let isAll = taken == next.count && next.count < limit
         links[link]?.backlog.wait(behind: isAll ? nil : next[taken - 1], nowMs: output.nowMs)
         guard isAll else { return awaitDrain(link, &output) }
-        output.send(link, .ping(try vitals(link, output.moment, replica)))
-        links[link]?.pingSentMs = output.nowMs
-        links[link]?.lastPingMs = output.nowMs
+        try ping(link, replica, &output)
     }
 
     /// Whether differing roots say nothing yet, for much is on its way: to the peer, or from one that has written it

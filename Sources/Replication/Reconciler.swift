@@ -38,8 +38,9 @@ struct Reconciler {
     static let wantsMax = 512
     /// Named entries waiting to be asked for, above which offers are let pass: a later comparison finds them.
     static let waitingMax = 4096
-    /// A pull without any progress for this long is given up; the next difference begins a new one.
-    static let stallMs: UInt64 = 20_000
+    /// A pull without any progress for this long is given up; the next difference begins a new one. The answer may stand
+    /// behind what the peer pushes, so while something comes, whatever it is, it has longer.
+    static let (stallMs, unansweredMs): (UInt64, UInt64) = (20_000, 120_000)
 
     /// A stretch that may differ.
     struct Task: Equatable {
@@ -115,9 +116,9 @@ struct Reconciler {
     /// Offered and missing here, oldest first; asked for from the end.
     var waiting: [EntryReference] = []
     var outstanding: Set<EntryReference> = []
-    /// Bytes of each batch that has come and is not stored yet, oldest first.
-    var commits: [Int] = []
-    private var committed = 0
+    /// Each batch that has come and is not stored yet, oldest first.
+    var commits: [(bytes: Int, isAsked: Bool)] = []
+    var committed = 0
     var arrived = 0
     /// Entries that came from the peer and were new here, and how many of them before this pull.
     private var gained = 0
@@ -125,7 +126,9 @@ struct Reconciler {
     var salt: UInt64 = 0
     var mendKey = Bytes32.zero
     var bytesPerEntry = Reconciler.entryBytes
-    var progressMs: UInt64 = 0
+    /// When something has come last, and something that was asked for; or when the pull began.
+    private(set) var progressMs: UInt64 = 0
+    private var answeredMs: UInt64 = 0
     /// When the pull began, or has last brought something new.
     private var gainedMs: UInt64 = 0
 
@@ -142,8 +145,8 @@ struct Reconciler {
         guard !isActive else { return }
         (isActive, hasLeft) = (true, false)
         self.salt = salt
-        (progressMs, gainedMs) = (nowMs, nowMs)
-        gainedBefore = gained
+        progress(nowMs)
+        (gainedMs, gainedBefore) = (nowMs, gained)
         tasks.append(Task(.root, theirs: theirs))
     }
 
@@ -154,7 +157,10 @@ struct Reconciler {
         _ buckets: [(bucket: TimeBucket, ours: Int, theirs: Int)], key: Bytes32, nowMs: UInt64
     ) {
         guard !buckets.isEmpty else { return }
-        if !isActive { (isActive, hasLeft, progressMs, gainedMs, gainedBefore) = (true, false, nowMs, nowMs, gained) }
+        if !isActive {
+            progress(nowMs)
+            (isActive, hasLeft, gainedMs, gainedBefore) = (true, false, nowMs, gained)
+        }
         mendKey = key
         for (bucket, ours, theirs) in buckets {
             var task = Task(bucket, theirs: DigestPrefix(count: theirs, sum: 0))
@@ -165,7 +171,7 @@ struct Reconciler {
 
     /// Ends a pull that makes no progress. Returns true if it did.
     mutating func abandonIfStalled(nowMs: UInt64) -> Bool {
-        guard isActive || !outstanding.isEmpty, nowMs &- progressMs > Reconciler.stallMs else { return false }
+        guard let deadlineMs, nowMs >= deadlineMs else { return false }
         abandon()
         return true
     }
@@ -178,12 +184,18 @@ struct Reconciler {
         (self.commits, self.committed, self.bytesPerEntry) = (commits, committed, bytesPerEntry)
     }
 
+    /// When the pull is given up unless something comes.
     var deadlineMs: UInt64? {
-        isActive || !outstanding.isEmpty ? progressMs &+ Reconciler.stallMs &+ 1 : nil
+        guard isActive || !outstanding.isEmpty else { return nil }
+        return min(progressMs &+ Reconciler.stallMs, answeredMs &+ Reconciler.unansweredMs) &+ 1
     }
+
+    /// The peer has answered, or has just been asked for the first time.
+    mutating func progress(_ nowMs: UInt64) { (progressMs, answeredMs) = (nowMs, nowMs) }
 
     mutating func extend(byMs lagMs: UInt64) {
         progressMs &+= lagMs
+        answeredMs &+= lagMs
         gainedMs &+= lagMs
     }
 
@@ -239,13 +251,13 @@ struct Reconciler {
     /// Entries offered by the peer outside a comparison.
     mutating func offer(_ references: [EntryReference], nowMs: UInt64) {
         guard takesOffers else { return }
-        if outstanding.isEmpty, !isActive { progressMs = nowMs }
+        if outstanding.isEmpty, !isActive { progress(nowMs) }
         waiting += references
     }
 
     /// Entries that the peer has answered: by sending them, or because it does not have them.
     mutating func settle(_ references: some Sequence<EntryReference>, nowMs: UInt64) {
-        for reference in references where outstanding.remove(reference) != nil { progressMs = nowMs }
+        for reference in references where outstanding.remove(reference) != nil { progress(nowMs) }
     }
 
     // MARK: Answers
@@ -258,6 +270,7 @@ struct Reconciler {
         if isOwed { arrived += entries }
         var bytes = 0
         var index = 0
+        var isAsked = false
         for bundle in bundles {
             let size = bundle.approximateWireSize
             bytes += size
@@ -268,9 +281,11 @@ struct Reconciler {
                 guard let found else { continue }
                 index = found
             }
+            isAsked = isAsked || questions[index].bytes > 0
             questions[index].bytes = max(0, questions[index].bytes - size)
         }
-        commits.append(bytes)
+        if isAsked { answeredMs = nowMs }
+        commits.append((bytes, isAsked))
         bytesPerEntry = max(64, (bytesPerEntry * 7 + bytes / entries) / 8)
     }
 
@@ -281,9 +296,10 @@ struct Reconciler {
         guard !commits.isEmpty else { return }
         gained += new
         if new > 0 { gainedMs = nowMs }
-        commits.removeFirst()
+        let isAsked = commits.removeFirst().isAsked
         committed += 1
         if isActive { progressMs = nowMs }
+        if isActive, isAsked { answeredMs = nowMs }
         release()
     }
 
@@ -303,7 +319,7 @@ struct Reconciler {
         children: (TimeBucket) throws -> [ChildDigest]
     ) rethrows -> Bool {
         guard comparisons.removeValue(forKey: bucket) != nil else { return true }
-        progressMs = nowMs
+        progress(nowMs)
         return try take(summaries, below: bucket, children)
     }
 
@@ -337,7 +353,7 @@ struct Reconciler {
         }
         let question = questions[index]
         guard !(reached < question.range.after), !(through < reached) else { return false }
-        progressMs = nowMs
+        progress(nowMs)
         questions[index].bytes = 0
         questions[index].commit = committed + commits.count
         if question.range.after < reached {
@@ -353,21 +369,7 @@ struct Reconciler {
 
     /// Bytes asked for that have not come, or have not been stored.
     var spent: Int {
-        questions.reduce(commits.reduce(outstanding.count * bytesPerEntry, +)) { $0 + $1.bytes }
-    }
-
-    /// Whether a bucket that differs is compared further rather than sifted.
-    static func isCompared(_ bucket: TimeBucket, _ ours: Int, _ theirs: Int) -> Bool {
-        let missing = theirs - min(ours, theirs)
-        switch bucket.level {
-        case TimeBucket.levelMax: return false
-        case TimeBucket.storedLevelMax:
-            guard ours > siftMax, max(ours, theirs) <= scannedMax else { return false }
-        default:
-            guard theirs <= largeMax, ours <= namedMax else { return true }
-            guard ours > siftMax else { return false }
-        }
-        return missing < max(1, ours / denseMax)
+        questions.reduce(commits.reduce(outstanding.count * bytesPerEntry) { $0 + $1.bytes }) { $0 + $1.bytes }
     }
 
     /// What is left to other peers is looked at again, and let go if it still is.

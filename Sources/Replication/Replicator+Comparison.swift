@@ -44,16 +44,18 @@ extension Replicator {
 
     mutating func setFocus(_ paths: [Path], _ replica: any ReplicaReader, _ output: inout Output) throws {
         focus = Array(paths.prefix(Replicator.focusMax))
-        for link in orderedLinks where links[link]?.reconciler.isActive == true {
-            try askForTails(link, replica, &output)
+        try withEachLink(output.nowMs) { machine, link in
+            guard machine.links[link]?.reconciler.isActive == true else { return }
+            try machine.askForTails(link, replica, &output)
         }
     }
 
     /// Asks for the ends of the channels that are looked at, each once a link: what comes later comes by itself.
     mutating func askForTails(_ link: LinkID, _ replica: any ReplicaReader, _ output: inout Output) throws {
-        for path in focus where links[link]?.tails.insert(path).inserted == true {
+        for path in focus where links[link]?.tails.contains(path) == false {
             let own = try replica.tail(
                 of: path, children: Replicator.tailMessages, limit: Replicator.tailEntriesMax)
+            links[link]?.tails.insert(path)
             let salt = random.next()
             output.send(
                 link,
@@ -79,9 +81,7 @@ extension Replicator {
         let candidates = orderedLinks.filter { links[$0]?.pingSentMs == nil && links[$0]?.reconciler.isActive == false }
         guard !candidates.isEmpty else { return }
         let link = candidates[Int(random.next() % UInt64(candidates.count))]
-        links[link]?.pingSentMs = nowMs
-        links[link]?.lastPingMs = nowMs
-        output.send(link, .ping(try vitals(link, output.moment, replica)))
+        try ping(link, replica, &output)
     }
 
     /// Something that should be here may be missing: roots are compared with everybody soon.

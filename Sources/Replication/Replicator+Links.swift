@@ -144,10 +144,13 @@ extension Replicator {
             let isSilent = state.pingSentMs == nil && nowMs >= state.heardMs &+ LinkState.silenceMs
             let isRecheck = state.recheckMs.map { nowMs >= $0 } ?? false
             if isSilent || isRecheck || nowMs >= state.lastPingMs &+ LinkState.pingMs {
+                try ping(link, replica, &output)
                 links[link]?.recheckMs = nil
-                links[link]?.pingSentMs = nowMs
-                links[link]?.lastPingMs = nowMs
-                output.send(link, .ping(try vitals(link, output.moment, replica)))
+            }
+            if let againMs = state.drainAgainMs, nowMs >= againMs {
+                links[link]?.drainAgainMs = nil
+                links[link]?.isDraining = false
+                awaitDrain(link, &output)
             }
             if links[link]?.reconciler.abandonIfStalled(nowMs: nowMs) == true {
                 inFlight = inFlight.filter { $0.value.link != link }

@@ -83,6 +83,10 @@ extension Replicator {
             }
         } catch {
             links[link]?.reconciler = reconciler
+            // What was to be asked is lost, so it would be waited for.
+            inFlight = flight
+            noticeFailure(link, output.nowMs)
+            flight = inFlight
             throw error
         }
         for message in messages { output.send(link, message) }
@@ -124,9 +128,7 @@ extension Replicator {
             // Both sides hold what is common; the peer lacks what we have beyond that.
             links[link]?.compared = (lacks: max(0, ours - theirs), ahead: 0)
         }
-        output.send(link, .ping(try vitals(link, output.moment, replica)))
-        links[link]?.pingSentMs = nowMs
-        links[link]?.lastPingMs = nowMs
+        try ping(link, replica, &output)
     }
 
     // MARK: Live dissemination

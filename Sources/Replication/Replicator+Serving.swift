@@ -79,6 +79,23 @@ extension Replicator {
     mutating func serve(_ link: LinkID, _ replica: any ReplicaReader, _ output: inout Output) throws {
         guard let state = links[link], !state.isDraining, !state.debt.isEmpty else { return }
         var turn = Turn(isBrief: othersTalk(besides: link, nowMs: output.nowMs))
+        do {
+            try fill(&turn, link, replica, &output)
+        } catch {
+            // Nothing of it leaves, so all of it is owed.
+            links[link]?.debt = state.debt
+            throw error
+        }
+        // What is asked for is looked up youngest first, but arrives better in the order in which it was written.
+        for group in Replicator.packed(turn.bundles.reversed()) { output.send(link, .bundles(group)) }
+        for (through, reached) in turn.ends { output.send(link, .sifted(through: through, reached: reached)) }
+        awaitDrain(link, &output)
+    }
+
+    /// Takes what is owed into a turn, as much of it as there is room for.
+    private mutating func fill(
+        _ turn: inout Turn, _ link: LinkID, _ replica: any ReplicaReader, _ output: inout Output
+    ) throws {
         while turn.bytes > 0, let batch = links[link]?.debt.references.prefix(turn.entries), !batch.isEmpty {
             // Many at once: of the bundles of all authors a stretch of time takes a part, and each part its proof.
             let (found, gone, taken) = try replica.bundles(for: Array(batch), bytesMax: turn.bytes)
@@ -90,10 +107,6 @@ extension Replicator {
         while turn.bytes > 0, turn.looks > 0, turn.entries > 0, let owed = links[link]?.debt.sifts.first {
             try answer(owed, link, replica, &turn)
         }
-        // What is asked for is looked up youngest first, but arrives better in the order in which it was written.
-        for group in Replicator.packed(turn.bundles.reversed()) { output.send(link, .bundles(group)) }
-        for (through, reached) in turn.ends { output.send(link, .sifted(through: through, reached: reached)) }
-        awaitDrain(link, &output)
     }
 
     /// What is sent before others have their turn.

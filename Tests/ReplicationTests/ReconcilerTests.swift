@@ -67,11 +67,11 @@ private struct FakeSource: PullSource {
         try machine.pump(nowMs: 0, source) { $0 }
     }
 
-    private func bundles(_ count: Int, bytes: Int = 100) throws -> [Bundle] {
+    private func bundles(_ count: Int, bytes: Int = 100, at hlc: HLC = HLC(ms: 1 << 32)) throws -> [Bundle] {
         let signature = try #require(Signature([UInt8](repeating: 7, count: 64)))
         return try (0..<count).map { number in
             let entry = try Entry(
-                path: try Path(parsing: "apps/x/\(number)"), hlc: HLC(ms: 1 << 32), author: Bytes32(repeating: 1),
+                path: try Path(parsing: "apps/x/\(number)"), hlc: hlc, author: Bytes32(repeating: 1),
                 value: .string(String(repeating: "x", count: bytes)))
             return Bundle(
                 author: entry.author, count: 1, signature: signature, leaves: [Bundle.Leaf(index: 0, entry: entry)],
@@ -248,6 +248,24 @@ private struct FakeSource: PullSource {
         let ends = machine.abandonIfStalled(nowMs: Reconciler.stallMs + 1)
         #expect(ends)
         #expect(machine.outstanding.isEmpty && machine.deadlineMs == nil)
+    }
+
+    /// Who pushes and never answers has a pull waiting for longer than who says nothing, since the answer may stand
+    /// behind all that, but not for ever.
+    @Test func whatNobodyAskedForIsNoAnswer() throws {
+        for isAnswer in [false, true] {
+            var (machine, sift) = try sifting()
+            var endedMs: UInt64?
+            for ms in stride(from: UInt64(5000), through: 600_000, by: 5000) where endedMs == nil {
+                // The time of what comes unasked is outside the range.
+                let hlc = isAnswer ? sift.range.through.hlc : HLC(ms: 5)
+                machine.arrive(try bundles(1, bytes: 10, at: hlc), nowMs: ms)
+                machine.store(new: 1, nowMs: ms)
+                if machine.abandonIfStalled(nowMs: ms) { endedMs = ms }
+            }
+            #expect(endedMs == (isAnswer ? nil : Reconciler.unansweredMs + 5000))
+            #expect(machine.isActive == isAnswer)
+        }
     }
 
     /// Who gives an entry now and then keeps his pull alive, but not what he was asked for from others.
