@@ -69,6 +69,11 @@ extension Reconciler {
         return missing < max(1, ours / denseMax)
     }
 
+    /// Bytes asked for that have not come, or have not been stored.
+    var spent: Int {
+        questions.reduce(commits.reduce(outstanding.count * bytesPerEntry) { $0 + $1.bytes }) { $0 + $1.bytes }
+    }
+
     private enum Asked {
         case nothing
         case message(PeerMessage)

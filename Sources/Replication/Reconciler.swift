@@ -129,6 +129,8 @@ struct Reconciler {
     /// When something has come last, and something that was asked for; or when the pull began.
     private(set) var progressMs: UInt64 = 0
     private var answeredMs: UInt64 = 0
+    /// Ends of answers to pulls that were given up, still to come at most. They may look like answers to this one.
+    private var lateCount = 0
     /// When the pull began, or has last brought something new.
     private var gainedMs: UInt64 = 0
 
@@ -178,10 +180,11 @@ struct Reconciler {
 
     /// Ends a pull where it is.
     mutating func abandon() {
-        let (commits, committed, bytesPerEntry) = (commits, committed, bytesPerEntry)
-        self = Reconciler()
+        var rest = Reconciler()
         // What has come is still being stored.
-        (self.commits, self.committed, self.bytesPerEntry) = (commits, committed, bytesPerEntry)
+        (rest.commits, rest.committed, rest.bytesPerEntry) = (commits, committed, bytesPerEntry)
+        rest.lateCount = min(lateCount + questions.count { $0.commit == nil }, Debt.siftsMax)
+        self = rest
     }
 
     /// When the pull is given up unless something comes.
@@ -334,7 +337,10 @@ struct Reconciler {
             else { return false }
             let ours = own[summary.index] ?? DigestPrefix(count: 0, sum: 0)
             guard ours != summary.digest else { continue }
-            if !summary.children.isEmpty, Reconciler.isCompared(child, ours.count, summary.digest.count) {
+            // Below the stored levels nobody says more unasked: it would have to be added up here.
+            if !summary.children.isEmpty, child.level < TimeBucket.storedLevelMax,
+                Reconciler.isCompared(child, ours.count, summary.digest.count)
+            {
                 guard try take(summary.children, below: child, children) else { return false }
             } else {
                 tasks.append(Task(child, theirs: summary.digest))
@@ -349,27 +355,27 @@ struct Reconciler {
     /// - Returns: false for an answer that no honest peer gives.
     mutating func sifted(through: EntryReference, reached: EntryReference, nowMs: UInt64) -> Bool {
         guard let index = questions.firstIndex(where: { $0.commit == nil && $0.range.through == through }) else {
+            lateCount = max(0, lateCount - 1)
             return true
         }
         let question = questions[index]
-        guard !(reached < question.range.after), !(through < reached) else { return false }
+        guard !(through < reached) else { return false }
+        // Whoever sends nothing and says that there is more would be asked for ever.
+        let isEmpty = question.range.after < reached && question.arrived >= arrived
+        guard !isEmpty, !(reached < question.range.after) else {
+            lateCount -= 1
+            return lateCount >= 0
+        }
         progress(nowMs)
         questions[index].bytes = 0
         questions[index].commit = committed + commits.count
         if question.range.after < reached {
-            // Whoever sends nothing and says that there is more would be asked for ever.
-            guard question.arrived < arrived else { return false }
             var rest = question.task.then(.rest, ReferenceRange(after: question.range.after, through: reached))
             rest.hold = question.hold
             tasks.append(rest)
         }
         release()
         return true
-    }
-
-    /// Bytes asked for that have not come, or have not been stored.
-    var spent: Int {
-        questions.reduce(commits.reduce(outstanding.count * bytesPerEntry) { $0 + $1.bytes }) { $0 + $1.bytes }
     }
 
     /// What is left to other peers is looked at again, and let go if it still is.

@@ -62,6 +62,7 @@ extension Replicator {
         case .want(let references): isBounded = links[link]?.debt.add(references) ?? true
         case .sift(let sift): isBounded = links[link]?.debt.add(sift) ?? true
         case .tail(let tail):
+            guard takesScan(link, ScanQuota.tail, output.nowMs) else { return }
             let found = try replica.tail(of: tail.path, children: tail.count, limit: Replicator.tailEntriesMax)
             let wanted = found.filter { !Fingerprint.contains(tail.known, Fingerprint.of($0, salt: tail.salt)) }
             links[link]?.debt.addFirst(wanted)

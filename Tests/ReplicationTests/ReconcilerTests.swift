@@ -9,6 +9,8 @@ import Wire
 private struct FakeSource: PullSource {
     var held: [EntryReference] = []
     var taken: [ReferenceRange] = []
+    /// Where a stretch that is named in parts is cut.
+    var shortened: EntryReference?
 
     func digest(of bucket: TimeBucket) -> DigestPrefix {
         let inside = held.filter { bucket.contains($0.hlc) }
@@ -36,6 +38,7 @@ private struct FakeSource: PullSource {
     func named(in range: ReferenceRange, salt: Salt, newest limit: Int) -> NamedRange {
         let own = references(in: range, newest: limit)
         var named = NamedRange(range: range, known: [UInt32](repeating: 0, count: own.count), count: own.count)
+        if let shortened { named.range = ReferenceRange(after: shortened, through: range.through) }
         guard own.count == limit, let oldest = own.last else { return named }
         named.known.removeLast()
         named.range = ReferenceRange(after: oldest, through: range.through)
@@ -119,6 +122,46 @@ private struct FakeSource: PullSource {
         #expect(goesOn)
         let rest = try #require(sifts(try pump(&machine)).first)
         #expect(rest.range == ReferenceRange(after: sift.range.after, through: middle))
+    }
+
+    /// The end of an answer to a pull that was given up may come when the same bucket is pulled again, in other parts.
+    @Test func lateAnswersAreNoNonsense() throws {
+        for isBelow in [true, false] {
+            var (machine, old) = try sifting()
+            machine.abandon()
+            let middle = EntryReference(hlc: HLC(ms: Self.startMs), idPrefix: 1)
+            // The upper half alone, or all of it once more, of which nothing has come.
+            machine.mend([(bucket, 0, 100)], key: Bytes32(repeating: 1), nowMs: 0)
+            let asked = try #require(sifts(try pump(&machine, FakeSource(shortened: isBelow ? middle : nil))).first)
+            #expect(asked.range.through == old.range.through && (asked.range.after == middle) == isBelow)
+            let reached = isBelow ? old.range.after : middle
+            let isHonest = machine.sifted(through: asked.range.through, reached: reached, nowMs: 0)
+            #expect(isHonest && machine.isOwed, "the new one is still to come")
+            let isHonestAgain = machine.sifted(through: asked.range.through, reached: reached, nowMs: 0)
+            #expect(!isHonestAgain, "and there was one old one")
+        }
+    }
+
+    /// What is not stored has to be added up, so nobody says unasked what is below it and has it looked up.
+    @Test func nothingIsAddedUpUnasked() throws {
+        var machine = Reconciler()
+        machine.start(theirs: digest(100_000), salt: 1, nowMs: 0)
+        _ = try pump(&machine)
+        let minute = TimeBucket(level: 3, containing: HLC(ms: Self.startMs))
+        let hours = TimeBucket(level: 2, containing: HLC(ms: Self.startMs))
+        let finest = TimeBucket(level: 4, containing: HLC(ms: Self.startMs))
+        func told(_ bucket: TimeBucket, _ children: [BucketSummary]) -> BucketSummary {
+            BucketSummary(index: bucket.index, digest: digest(20_001), children: children)
+        }
+        let summaries = [told(bucket, [told(hours, [told(minute, [summary(finest, 1)])])])]
+        var looked: [Int] = []
+        let isHonest = machine.differ(.root, summaries, nowMs: 0) { parent in
+            looked.append(parent.level)
+            let child = TimeBucket(level: parent.level + 1, containing: HLC(ms: Self.startMs))
+            return [ChildDigest(index: child.index, digest: DigestPrefix(count: 20_000, sum: 1))]
+        }
+        #expect(isHonest && looked == [0, 1, 2])
+        #expect(machine.bucketCount == 1)
     }
 
     @Test func childrenMustBeBelow() throws {
