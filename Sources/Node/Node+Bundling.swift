@@ -72,15 +72,17 @@ extension Node {
 
     private func begin(_ adoption: RunningAdoption) {
         adoptions.append(adoption)
-        if adoptions.count == 1 { adoptNextSoon() }
+        if adoptionTimers == 0 { adoptNextSoon() }
     }
 
     /// With a pause before each slice, so that it never takes more than a part of the time.
     private func adoptNextSoon() {
+        adoptionTimers += 1
         _ = loop.schedule(afterMs: Node.busyMaintenanceMs) { self.assumeIsolated { $0.adoptNext() } }
     }
 
     private func adoptNext() {
+        adoptionTimers -= 1
         guard !isStopping, var running = adoptions.first else { return }
         let end = min(running.done + adoptionPace.count, running.stamps.count)
         do {
@@ -98,10 +100,11 @@ extension Node {
         if end == running.stamps.count {
             adoptions.removeFirst()
             step(.adopted(running.link, running.seal, .adopted))
-            if running.link == nil { bundleOldEntries() }
         } else {
             adoptions[0] = running
         }
         if !adoptions.isEmpty { adoptNextSoon() }
+        // Last, for what it begins has a timer of its own.
+        if running.link == nil, end == running.stamps.count { bundleOldEntries() }
     }
 }

@@ -33,7 +33,7 @@ extension Node {
             loop.execute { self.assumeIsolated { $0.sessions[id].map($0.carryOutDisconnect(of:)) } }
         }
         socket.onReceive = { bytes in self.assumeIsolated { $0.receive(bytes, from: id) } }
-        socket.onDrained = { self.assumeIsolated { $0.resume(id) } }
+        socket.onDrained = { self.assumeIsolated { $0.drained(id) } }
         socket.onClose = { reason in self.assumeIsolated { $0.detached(id, "\(reason)") } }
         session.send(
             RPCResponse.notification(
@@ -59,6 +59,12 @@ extension Node {
     private func drop(_ session: ControlSession, _ error: RPCError) {
         logOutside(.warning, "a client was dropped: \(error.message)")
         session.close(error)
+    }
+
+    /// Everything that waited for a client has left: if it is behind another time, that is another time.
+    private func drained(_ id: Int) {
+        sessions[id]?.behindSinceMs = nil
+        resume(id)
     }
 
     private func resume(_ id: Int) {

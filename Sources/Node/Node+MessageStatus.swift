@@ -115,6 +115,12 @@ extension Node {
         replicator.held = HeldMarks(restoring: bytes, lastChange: store.lastChange)
     }
 
+    /// The changes of a new database are numbered anew: what a mark counts is no longer there.
+    func forgetHeld() {
+        replicator.held = HeldMarks()
+        (heldWritten.version, progressVersion) = (replicator.held.version, replicator.held.version)
+    }
+
     /// - `isLast`: the node stops.
     func rememberHeld(isLast: Bool = false) {
         let nowMs = EventLoop.monotonicMs()

@@ -14,13 +14,20 @@ extension Node {
         var events = [event]
         var index = 0
         while index < events.count {
+            let effects: [Replicator.Effect]
+            var failure: (any Error)?
             do {
-                let effects = try replicator.step(moment, events[index], store)
-                for effect in effects { perform(effect, judged, &events) }
+                effects = try replicator.step(moment, events[index], store)
+            } catch let error as StepFailure {
+                (effects, failure) = (error.effects, error.cause)
             } catch {
+                (effects, failure) = ([], error)
+            }
+            for effect in effects { perform(effect, judged, &events) }
+            if let failure {
                 // The machine's timers are still due: without a pause it would be asked again at once.
                 stepNotBeforeMs = EventLoop.monotonicMs() &+ Node.stepPauseMs
-                report(error, "replication")
+                report(failure, "replication")
             }
             index += 1
         }

@@ -30,6 +30,7 @@ public actor Node {
     private var lock: FileLock.Held?
     var store: DatabaseStore
     var replaceNotBeforeMs: UInt64 = 0
+    var replaceMs = Node.replaceMsDefault
     var clock: HybridClock
     /// While this node is alone: up to which time others may have seen what it wrote.
     var told: HLC
@@ -113,6 +114,8 @@ public actor Node {
     var bulkAtMs: UInt64?
     var isBulk = false
     var adoptions: [RunningAdoption] = []
+    /// Timers that are set for the next slice of one: one, as long as there is any.
+    var adoptionTimers = 0
     /// The store's last change when the own entries were looked at last.
     var bundlingChange: Int64 = -1
     var searches: [RunningSearch] = []

@@ -24,7 +24,7 @@ extension Replicator {
     public func reports(_ moment: Moment) -> [LinkReport] {
         orderedLinks.compactMap { link in
             guard let state = links[link] else { return nil }
-            let skew = state.clockSample(nowMs: moment.monotonicMs).map {
+            let skew = state.clockSample(nowMs: moment.elapsedMs).map {
                 Int64(clamping: $0.clockMs) &- Int64(clamping: moment.wallMs)
             }
             return LinkReport(

@@ -34,6 +34,10 @@ struct LinkState: Sendable {
     /// Differing roots are not compared before this.
     var compareAtMs: UInt64 = 0
     var compareDelayMs = LinkState.compareDelayMs
+    /// The last comparison has brought something: if the peer still has more, the next one follows at once. The running
+    /// one is such a one, and is followed by none.
+    var followsUp = false
+    var isFollowUp = false
     /// When to ask for the peer's root again, because it differed too early to compare.
     var recheckMs: UInt64?
     /// What the peer asked for and has not got yet.
@@ -51,6 +55,8 @@ struct LinkState: Sendable {
     var tails: Set<Path> = []
     /// Whether answers are waiting in the shell's queue; more are given when they have left.
     var isDraining = false
+    /// When that is to be looked at again, because the store could not be read.
+    var drainAgainMs: UInt64?
     /// The peer has come since the latest bundles were announced.
     var owesSeals = true
     /// After a pull that stalled the peer's offers are not believed before this.
@@ -77,7 +83,8 @@ struct LinkState: Sendable {
     var nextDeadlineMs: UInt64 {
         let silent = pingSentMs == nil ? heardMs &+ LinkState.silenceMs : heardMs &+ LinkState.deadMs
         let learn = told == nil ? .max : learnAtMs
-        return min(silent, lastPingMs &+ LinkState.pingMs, recheckMs ?? .max, learn, probedUntilMs ?? .max)
+        let again = min(recheckMs ?? .max, drainAgainMs ?? .max)
+        return min(silent, lastPingMs &+ LinkState.pingMs, again, learn, probedUntilMs ?? .max)
     }
 
     /// Since when nothing has been heard, if an answer is due.

@@ -8,6 +8,8 @@ struct PeerAccount: Sendable {
     var soft = SoftQuota()
     /// Of the bundles that it announces.
     var seals: Allowance
+    /// Of what it has this node look at.
+    var scans: Allowance
     /// Entries that its authors may not write or that had no valid signature.
     var refusals = 0
     /// Those that came from it without a valid signature. They are not wanted from it again, but from others: who
@@ -21,6 +23,7 @@ struct PeerAccount: Sendable {
 
     init(nowMs: UInt64) {
         seals = Allowance(SealQuota.ofPeer, nowMs: nowMs)
+        scans = Allowance(ScanQuota.ofPeer, nowMs: nowMs)
         bornMs = nowMs
         endedMs = nowMs
     }

@@ -21,10 +21,21 @@ struct PushBacklog: Sendable {
 
     /// Bytes pushed since the queue was known to be empty.
     var bytes = 0
-    /// This node's entries behind this one wait.
-    var waitsBehind: EntryReference?
-    /// Since when roots differ and are not compared, for what comes is on its way.
+    /// This node's entries behind this one wait, and since when some do.
+    private(set) var waitsBehind: EntryReference?
+    private var waitsSinceMs: UInt64?
+    /// Since when roots differ and are not compared, for what comes is on its way. Nil again as soon as nothing is: the
+    /// next time is another one.
     var patientSinceMs: UInt64?
+
+    /// From now on this node's entries behind this one wait; with nil none do.
+    mutating func wait(behind reference: EntryReference?, nowMs: UInt64) {
+        waitsBehind = reference
+        waitsSinceMs = reference == nil ? nil : waitsSinceMs ?? nowMs
+    }
+
+    /// Whether some wait, and not for longer than one is patient.
+    func waits(nowMs: UInt64) -> Bool { waitsSinceMs.map { nowMs < $0 &+ PushBacklog.patienceMs } ?? false }
 
     /// Whether nothing more is pushed for now.
     var isFull: Bool { waitsBehind != nil || bytes >= PushBacklog.bytesMax }
@@ -57,7 +68,7 @@ extension Replicator {
             if !backlog.isFull {
                 push(groups, to: link, &output)
             } else if backlog.waitsBehind == nil {
-                links[link]?.backlog.waitsBehind = first.predecessor
+                links[link]?.backlog.wait(behind: first.predecessor, nowMs: output.nowMs)
             }
         }
     }
@@ -75,28 +86,32 @@ extension Replicator {
         let own = found.filter { $0.author == key.publicKey }
         push(Replicator.packed(own), to: link, &output)
         let isAll = taken == next.count && next.count < limit
-        links[link]?.backlog.waitsBehind = isAll ? nil : next[taken - 1]
+        links[link]?.backlog.wait(behind: isAll ? nil : next[taken - 1], nowMs: output.nowMs)
         guard isAll else { return awaitDrain(link, &output) }
-        output.send(link, .ping(try vitals(link, output.moment, replica)))
-        links[link]?.pingSentMs = output.nowMs
-        links[link]?.lastPingMs = output.nowMs
+        try ping(link, replica, &output)
     }
 
     /// Whether differing roots say nothing yet, for much is on its way: to the peer, or from one that has written it
     /// himself, who may be another than this one.
     mutating func isPatient(_ link: LinkID, nowMs: UInt64) -> Bool {
-        guard let state = links[link] else { return false }
-        let isMuch =
-            state.backlog.waitsBehind != nil
-            || links.values.contains {
-                accounts[$0.peer]?.pushes.isMuch(of: $0.peer, pushLimits, nowMs: nowMs) ?? false
-            }
-        guard isMuch else {
-            links[link]?.backlog.patientSinceMs = nil
-            return false
-        }
+        endPatience(link, nowMs: nowMs)
+        guard let state = links[link], isMuchUnderWay(link, nowMs: nowMs) else { return false }
         let sinceMs = state.backlog.patientSinceMs ?? nowMs
         links[link]?.backlog.patientSinceMs = sinceMs
         return nowMs < sinceMs &+ PushBacklog.patienceMs
+    }
+
+    /// Forgets how long one has been patient if nothing is under way. Looked at whenever the peer says its root, not
+    /// only when that differs, or the next burst would find the patience used up.
+    mutating func endPatience(_ link: LinkID, nowMs: UInt64) {
+        guard links[link]?.backlog.patientSinceMs != nil, !isMuchUnderWay(link, nowMs: nowMs) else { return }
+        links[link]?.backlog.patientSinceMs = nil
+    }
+
+    private func isMuchUnderWay(_ link: LinkID, nowMs: UInt64) -> Bool {
+        links[link]?.backlog.waitsBehind != nil
+            || links.values.contains {
+                accounts[$0.peer]?.pushes.isMuch(of: $0.peer, pushLimits, nowMs: nowMs) ?? false
+            }
     }
 }

@@ -34,7 +34,7 @@ extension Reconciler {
             waiting.removeLast(batch.count)
             let claimed = try claim(batch)
             guard !claimed.isEmpty else { continue }
-            if outstanding.isEmpty, !isActive { progressMs = nowMs }
+            if outstanding.isEmpty, !isActive { progress(nowMs) }
             outstanding.formUnion(claimed)
             messages.append(.want(claimed))
         }
@@ -53,6 +53,25 @@ extension Reconciler {
             }
         }
         return messages
+    }
+
+    /// Whether a bucket that differs is compared further rather than sifted.
+    static func isCompared(_ bucket: TimeBucket, _ ours: Int, _ theirs: Int) -> Bool {
+        let missing = theirs - min(ours, theirs)
+        switch bucket.level {
+        case TimeBucket.levelMax: return false
+        case TimeBucket.storedLevelMax:
+            guard ours > siftMax, max(ours, theirs) <= scannedMax else { return false }
+        default:
+            guard theirs <= largeMax, ours <= namedMax else { return true }
+            guard ours > siftMax else { return false }
+        }
+        return missing < max(1, ours / denseMax)
+    }
+
+    /// Bytes asked for that have not come, or have not been stored.
+    var spent: Int {
+        questions.reduce(commits.reduce(outstanding.count * bytesPerEntry) { $0 + $1.bytes }) { $0 + $1.bytes }
     }
 
     private enum Asked {

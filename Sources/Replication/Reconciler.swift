@@ -38,8 +38,9 @@ struct Reconciler {
     static let wantsMax = 512
     /// Named entries waiting to be asked for, above which offers are let pass: a later comparison finds them.
     static let waitingMax = 4096
-    /// A pull without any progress for this long is given up; the next difference begins a new one.
-    static let stallMs: UInt64 = 20_000
+    /// A pull without any progress for this long is given up; the next difference begins a new one. The answer may stand
+    /// behind what the peer pushes, so while something comes, whatever it is, it has longer.
+    static let (stallMs, unansweredMs): (UInt64, UInt64) = (20_000, 120_000)
 
     /// A stretch that may differ.
     struct Task: Equatable {
@@ -115,9 +116,9 @@ struct Reconciler {
     /// Offered and missing here, oldest first; asked for from the end.
     var waiting: [EntryReference] = []
     var outstanding: Set<EntryReference> = []
-    /// Bytes of each batch that has come and is not stored yet, oldest first.
-    var commits: [Int] = []
-    private var committed = 0
+    /// Each batch that has come and is not stored yet, oldest first.
+    var commits: [(bytes: Int, isAsked: Bool)] = []
+    var committed = 0
     var arrived = 0
     /// Entries that came from the peer and were new here, and how many of them before this pull.
     private var gained = 0
@@ -125,7 +126,11 @@ struct Reconciler {
     var salt: UInt64 = 0
     var mendKey = Bytes32.zero
     var bytesPerEntry = Reconciler.entryBytes
-    var progressMs: UInt64 = 0
+    /// When something has come last, and something that was asked for; or when the pull began.
+    private(set) var progressMs: UInt64 = 0
+    private var answeredMs: UInt64 = 0
+    /// Ends of answers to pulls that were given up, still to come at most. They may look like answers to this one.
+    private var lateCount = 0
     /// When the pull began, or has last brought something new.
     private var gainedMs: UInt64 = 0
 
@@ -142,8 +147,8 @@ struct Reconciler {
         guard !isActive else { return }
         (isActive, hasLeft) = (true, false)
         self.salt = salt
-        (progressMs, gainedMs) = (nowMs, nowMs)
-        gainedBefore = gained
+        progress(nowMs)
+        (gainedMs, gainedBefore) = (nowMs, gained)
         tasks.append(Task(.root, theirs: theirs))
     }
 
@@ -154,7 +159,10 @@ struct Reconciler {
         _ buckets: [(bucket: TimeBucket, ours: Int, theirs: Int)], key: Bytes32, nowMs: UInt64
     ) {
         guard !buckets.isEmpty else { return }
-        if !isActive { (isActive, hasLeft, progressMs, gainedMs, gainedBefore) = (true, false, nowMs, nowMs, gained) }
+        if !isActive {
+            progress(nowMs)
+            (isActive, hasLeft, gainedMs, gainedBefore) = (true, false, nowMs, gained)
+        }
         mendKey = key
         for (bucket, ours, theirs) in buckets {
             var task = Task(bucket, theirs: DigestPrefix(count: theirs, sum: 0))
@@ -165,25 +173,32 @@ struct Reconciler {
 
     /// Ends a pull that makes no progress. Returns true if it did.
     mutating func abandonIfStalled(nowMs: UInt64) -> Bool {
-        guard isActive || !outstanding.isEmpty, nowMs &- progressMs > Reconciler.stallMs else { return false }
+        guard let deadlineMs, nowMs >= deadlineMs else { return false }
         abandon()
         return true
     }
 
     /// Ends a pull where it is.
     mutating func abandon() {
-        let (commits, committed, bytesPerEntry) = (commits, committed, bytesPerEntry)
-        self = Reconciler()
+        var rest = Reconciler()
         // What has come is still being stored.
-        (self.commits, self.committed, self.bytesPerEntry) = (commits, committed, bytesPerEntry)
+        (rest.commits, rest.committed, rest.bytesPerEntry) = (commits, committed, bytesPerEntry)
+        rest.lateCount = min(lateCount + questions.count { $0.commit == nil }, Debt.siftsMax)
+        self = rest
     }
 
+    /// When the pull is given up unless something comes.
     var deadlineMs: UInt64? {
-        isActive || !outstanding.isEmpty ? progressMs &+ Reconciler.stallMs &+ 1 : nil
+        guard isActive || !outstanding.isEmpty else { return nil }
+        return min(progressMs &+ Reconciler.stallMs, answeredMs &+ Reconciler.unansweredMs) &+ 1
     }
+
+    /// The peer has answered, or has just been asked for the first time.
+    mutating func progress(_ nowMs: UInt64) { (progressMs, answeredMs) = (nowMs, nowMs) }
 
     mutating func extend(byMs lagMs: UInt64) {
         progressMs &+= lagMs
+        answeredMs &+= lagMs
         gainedMs &+= lagMs
     }
 
@@ -239,13 +254,13 @@ struct Reconciler {
     /// Entries offered by the peer outside a comparison.
     mutating func offer(_ references: [EntryReference], nowMs: UInt64) {
         guard takesOffers else { return }
-        if outstanding.isEmpty, !isActive { progressMs = nowMs }
+        if outstanding.isEmpty, !isActive { progress(nowMs) }
         waiting += references
     }
 
     /// Entries that the peer has answered: by sending them, or because it does not have them.
     mutating func settle(_ references: some Sequence<EntryReference>, nowMs: UInt64) {
-        for reference in references where outstanding.remove(reference) != nil { progressMs = nowMs }
+        for reference in references where outstanding.remove(reference) != nil { progress(nowMs) }
     }
 
     // MARK: Answers
@@ -258,6 +273,7 @@ struct Reconciler {
         if isOwed { arrived += entries }
         var bytes = 0
         var index = 0
+        var isAsked = false
         for bundle in bundles {
             let size = bundle.approximateWireSize
             bytes += size
@@ -268,9 +284,11 @@ struct Reconciler {
                 guard let found else { continue }
                 index = found
             }
+            isAsked = isAsked || questions[index].bytes > 0
             questions[index].bytes = max(0, questions[index].bytes - size)
         }
-        commits.append(bytes)
+        if isAsked { answeredMs = nowMs }
+        commits.append((bytes, isAsked))
         bytesPerEntry = max(64, (bytesPerEntry * 7 + bytes / entries) / 8)
     }
 
@@ -281,9 +299,10 @@ struct Reconciler {
         guard !commits.isEmpty else { return }
         gained += new
         if new > 0 { gainedMs = nowMs }
-        commits.removeFirst()
+        let isAsked = commits.removeFirst().isAsked
         committed += 1
         if isActive { progressMs = nowMs }
+        if isActive, isAsked { answeredMs = nowMs }
         release()
     }
 
@@ -303,7 +322,7 @@ struct Reconciler {
         children: (TimeBucket) throws -> [ChildDigest]
     ) rethrows -> Bool {
         guard comparisons.removeValue(forKey: bucket) != nil else { return true }
-        progressMs = nowMs
+        progress(nowMs)
         return try take(summaries, below: bucket, children)
     }
 
@@ -318,7 +337,10 @@ struct Reconciler {
             else { return false }
             let ours = own[summary.index] ?? DigestPrefix(count: 0, sum: 0)
             guard ours != summary.digest else { continue }
-            if !summary.children.isEmpty, Reconciler.isCompared(child, ours.count, summary.digest.count) {
+            // Below the stored levels nobody says more unasked: it would have to be added up here.
+            if !summary.children.isEmpty, child.level < TimeBucket.storedLevelMax,
+                Reconciler.isCompared(child, ours.count, summary.digest.count)
+            {
                 guard try take(summary.children, below: child, children) else { return false }
             } else {
                 tasks.append(Task(child, theirs: summary.digest))
@@ -333,41 +355,27 @@ struct Reconciler {
     /// - Returns: false for an answer that no honest peer gives.
     mutating func sifted(through: EntryReference, reached: EntryReference, nowMs: UInt64) -> Bool {
         guard let index = questions.firstIndex(where: { $0.commit == nil && $0.range.through == through }) else {
+            lateCount = max(0, lateCount - 1)
             return true
         }
         let question = questions[index]
-        guard !(reached < question.range.after), !(through < reached) else { return false }
-        progressMs = nowMs
+        guard !(through < reached) else { return false }
+        // Whoever sends nothing and says that there is more would be asked for ever.
+        let isEmpty = question.range.after < reached && question.arrived >= arrived
+        guard !isEmpty, !(reached < question.range.after) else {
+            lateCount -= 1
+            return lateCount >= 0
+        }
+        progress(nowMs)
         questions[index].bytes = 0
         questions[index].commit = committed + commits.count
         if question.range.after < reached {
-            // Whoever sends nothing and says that there is more would be asked for ever.
-            guard question.arrived < arrived else { return false }
             var rest = question.task.then(.rest, ReferenceRange(after: question.range.after, through: reached))
             rest.hold = question.hold
             tasks.append(rest)
         }
         release()
         return true
-    }
-
-    /// Bytes asked for that have not come, or have not been stored.
-    var spent: Int {
-        questions.reduce(commits.reduce(outstanding.count * bytesPerEntry, +)) { $0 + $1.bytes }
-    }
-
-    /// Whether a bucket that differs is compared further rather than sifted.
-    static func isCompared(_ bucket: TimeBucket, _ ours: Int, _ theirs: Int) -> Bool {
-        let missing = theirs - min(ours, theirs)
-        switch bucket.level {
-        case TimeBucket.levelMax: return false
-        case TimeBucket.storedLevelMax:
-            guard ours > siftMax, max(ours, theirs) <= scannedMax else { return false }
-        default:
-            guard theirs <= largeMax, ours <= namedMax else { return true }
-            guard ours > siftMax else { return false }
-        }
-        return missing < max(1, ours / denseMax)
     }
 
     /// What is left to other peers is looked at again, and let go if it still is.

@@ -11,9 +11,7 @@ extension Replicator {
         _ link: LinkID, _ peer: Bytes32, _ instance: UInt64, _ replica: any ReplicaReader, _ output: inout Output
     ) throws {
         for doubted in clones.up(link, peer: peer, instance: instance) {
-            links[doubted]?.pingSentMs = output.nowMs
-            links[doubted]?.lastPingMs = output.nowMs
-            output.send(doubted, .ping(try vitals(doubted, output.moment, replica)))
+            try ping(doubted, replica, &output)
         }
     }
 

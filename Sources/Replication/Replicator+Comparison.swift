@@ -20,9 +20,10 @@ extension Replicator {
 
     mutating func compareIsDue(_ link: LinkID, _ replica: any ReplicaReader, _ nowMs: UInt64) throws -> Bool {
         guard let state = links[link], let theirs = state.vitals?.received.root, !state.reconciler.isActive,
-            accounts.trusts(state.peer), nowMs >= state.compareAtMs
+            accounts.trusts(state.peer)
         else { return false }
         let ours = DigestPrefix(try replica.digest(of: .root))
+        guard nowMs >= state.compareAtMs || (state.followsUp && theirs.count > ours.count) else { return false }
         guard ours != theirs, theirs.count > 0, !isPatient(link, nowMs: nowMs) else { return false }
         let pulls = links.values.count { $0.reconciler.isPrompt(nowMs: nowMs) }
         guard pulls < Replicator.pullsMax else { return false }
@@ -33,7 +34,9 @@ extension Replicator {
     }
 
     mutating func startComparison(_ link: LinkID, _ replica: any ReplicaReader, _ output: inout Output) throws {
-        guard let theirs = links[link]?.vitals?.received.root else { return }
+        guard let state = links[link], let theirs = state.vitals?.received.root else { return }
+        links[link]?.isFollowUp = state.followsUp && output.nowMs < state.compareAtMs
+        links[link]?.followsUp = false
         try askForTails(link, replica, &output)
         links[link]?.reconciler.start(theirs: theirs, salt: random.next(), nowMs: output.nowMs)
         try pump(link, replica, &output)
@@ -41,16 +44,18 @@ extension Replicator {
 
     mutating func setFocus(_ paths: [Path], _ replica: any ReplicaReader, _ output: inout Output) throws {
         focus = Array(paths.prefix(Replicator.focusMax))
-        for link in orderedLinks where links[link]?.reconciler.isActive == true {
-            try askForTails(link, replica, &output)
+        try withEachLink(output.nowMs) { machine, link in
+            guard machine.links[link]?.reconciler.isActive == true else { return }
+            try machine.askForTails(link, replica, &output)
         }
     }
 
     /// Asks for the ends of the channels that are looked at, each once a link: what comes later comes by itself.
     mutating func askForTails(_ link: LinkID, _ replica: any ReplicaReader, _ output: inout Output) throws {
-        for path in focus where links[link]?.tails.insert(path).inserted == true {
+        for path in focus where links[link]?.tails.contains(path) == false {
             let own = try replica.tail(
                 of: path, children: Replicator.tailMessages, limit: Replicator.tailEntriesMax)
+            links[link]?.tails.insert(path)
             let salt = random.next()
             output.send(
                 link,
@@ -76,9 +81,7 @@ extension Replicator {
         let candidates = orderedLinks.filter { links[$0]?.pingSentMs == nil && links[$0]?.reconciler.isActive == false }
         guard !candidates.isEmpty else { return }
         let link = candidates[Int(random.next() % UInt64(candidates.count))]
-        links[link]?.pingSentMs = nowMs
-        links[link]?.lastPingMs = nowMs
-        output.send(link, .ping(try vitals(link, output.moment, replica)))
+        try ping(link, replica, &output)
     }
 
     /// Something that should be here may be missing: roots are compared with everybody soon.

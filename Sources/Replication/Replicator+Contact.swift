@@ -65,16 +65,14 @@ extension Replicator {
     mutating func opened(_ replica: any ReplicaReader, _ output: inout Output) throws {
         guard case .examined = contact else { return }
         contact = .open
-        for link in orderedLinks {
-            if links[link]?.hasMissed == true {
-                links[link]?.hasMissed = false
-                links[link]?.pingSentMs = output.nowMs
-                links[link]?.lastPingMs = output.nowMs
-                output.send(link, .ping(try vitals(link, output.moment, replica)))
+        try withEachLink(output.nowMs) { machine, link in
+            let questions = machine.links[link]?.questions ?? []
+            machine.links[link]?.questions = []
+            if machine.links[link]?.hasMissed == true {
+                try machine.ping(link, replica, &output)
+                machine.links[link]?.hasMissed = false
             }
-            let questions = links[link]?.questions ?? []
-            links[link]?.questions = []
-            for question in questions { try receivedReconciliation(link, question, replica, &output) }
+            for question in questions { try machine.receivedReconciliation(link, question, replica, &output) }
         }
     }
 
@@ -91,7 +89,7 @@ extension Replicator {
         for link in orderedLinks {
             links[link]?.hasMissed = true
             // What waits to be pushed is found by comparing: its place is no longer that of what comes next.
-            links[link]?.backlog.waitsBehind = nil
+            links[link]?.backlog.wait(behind: nil, nowMs: output.nowMs)
         }
     }
 }

@@ -21,9 +21,7 @@ extension Replicator {
                 output.nowMs >= state.lastPingMs &+ Replicator.askRootMs
             else { continue }
             count += 1
-            links[link]?.pingSentMs = output.nowMs
-            links[link]?.lastPingMs = output.nowMs
-            output.send(link, .ping(try vitals(link, output.moment, replica)))
+            try ping(link, replica, &output)
         }
     }
 }

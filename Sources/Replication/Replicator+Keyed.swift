@@ -66,7 +66,7 @@ extension Replicator {
         }
     }
 
-    private mutating func scheduleSlice(_ nowMs: UInt64) {
+    mutating func scheduleSlice(_ nowMs: UInt64) {
         guard sliceDueMs == nil, links.values.contains(where: \.hasKeyedWork) else { return }
         sliceDueMs = nowMs &+ Replicator.sliceMs
     }

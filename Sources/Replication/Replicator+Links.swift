@@ -97,6 +97,7 @@ extension Replicator {
         if let peer = links[link]?.peer { held.heard(vitals.root, from: peer) }
         refreshClock(output.moment)
         meet(&output)
+        endPatience(link, nowMs: output.nowMs)
         try compareIfDifferent(link, replica, &output)
     }
 
@@ -109,6 +110,8 @@ extension Replicator {
         } else if !state.reconciler.isActive, let root = state.vitals?.received.root {
             if root == DigestPrefix(try replica.digest(of: .root)) {
                 links[link]?.compared = (0, 0)
+                links[link]?.backlog.patientSinceMs = nil
+                links[link]?.followsUp = false
                 links[link]?.compareDelayMs = LinkState.compareDelayMs
                 links[link]?.recheckMs = nil
             } else if root.count > 0 {
@@ -141,10 +144,13 @@ extension Replicator {
             let isSilent = state.pingSentMs == nil && nowMs >= state.heardMs &+ LinkState.silenceMs
             let isRecheck = state.recheckMs.map { nowMs >= $0 } ?? false
             if isSilent || isRecheck || nowMs >= state.lastPingMs &+ LinkState.pingMs {
+                try ping(link, replica, &output)
                 links[link]?.recheckMs = nil
-                links[link]?.pingSentMs = nowMs
-                links[link]?.lastPingMs = nowMs
-                output.send(link, .ping(try vitals(link, output.moment, replica)))
+            }
+            if let againMs = state.drainAgainMs, nowMs >= againMs {
+                links[link]?.drainAgainMs = nil
+                links[link]?.isDraining = false
+                awaitDrain(link, &output)
             }
             if links[link]?.reconciler.abandonIfStalled(nowMs: nowMs) == true {
                 inFlight = inFlight.filter { $0.value.link != link }

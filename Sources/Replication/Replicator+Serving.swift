@@ -62,6 +62,7 @@ extension Replicator {
         case .want(let references): isBounded = links[link]?.debt.add(references) ?? true
         case .sift(let sift): isBounded = links[link]?.debt.add(sift) ?? true
         case .tail(let tail):
+            guard takesScan(link, ScanQuota.tail, output.nowMs) else { return }
             let found = try replica.tail(of: tail.path, children: tail.count, limit: Replicator.tailEntriesMax)
             let wanted = found.filter { !Fingerprint.contains(tail.known, Fingerprint.of($0, salt: tail.salt)) }
             links[link]?.debt.addFirst(wanted)
@@ -79,6 +80,23 @@ extension Replicator {
     mutating func serve(_ link: LinkID, _ replica: any ReplicaReader, _ output: inout Output) throws {
         guard let state = links[link], !state.isDraining, !state.debt.isEmpty else { return }
         var turn = Turn(isBrief: othersTalk(besides: link, nowMs: output.nowMs))
+        do {
+            try fill(&turn, link, replica, &output)
+        } catch {
+            // Nothing of it leaves, so all of it is owed.
+            links[link]?.debt = state.debt
+            throw error
+        }
+        // What is asked for is looked up youngest first, but arrives better in the order in which it was written.
+        for group in Replicator.packed(turn.bundles.reversed()) { output.send(link, .bundles(group)) }
+        for (through, reached) in turn.ends { output.send(link, .sifted(through: through, reached: reached)) }
+        awaitDrain(link, &output)
+    }
+
+    /// Takes what is owed into a turn, as much of it as there is room for.
+    private mutating func fill(
+        _ turn: inout Turn, _ link: LinkID, _ replica: any ReplicaReader, _ output: inout Output
+    ) throws {
         while turn.bytes > 0, let batch = links[link]?.debt.references.prefix(turn.entries), !batch.isEmpty {
             // Many at once: of the bundles of all authors a stretch of time takes a part, and each part its proof.
             let (found, gone, taken) = try replica.bundles(for: Array(batch), bytesMax: turn.bytes)
@@ -90,10 +108,6 @@ extension Replicator {
         while turn.bytes > 0, turn.looks > 0, turn.entries > 0, let owed = links[link]?.debt.sifts.first {
             try answer(owed, link, replica, &turn)
         }
-        // What is asked for is looked up youngest first, but arrives better in the order in which it was written.
-        for group in Replicator.packed(turn.bundles.reversed()) { output.send(link, .bundles(group)) }
-        for (through, reached) in turn.ends { output.send(link, .sifted(through: through, reached: reached)) }
-        awaitDrain(link, &output)
     }
 
     /// What is sent before others have their turn.
@@ -151,19 +165,23 @@ extension Replicator {
         }
     }
 
-    /// Groups of bundles that fit into messages.
+    /// Groups of bundles that fit into messages: they have about the bytes that a message is to have, and whatever they
+    /// are, never more than one may.
     static func packed(_ bundles: [Bundle]) -> [[Bundle]] {
         var groups: [[Bundle]] = []
-        var size = 0
+        var (size, sizeMax) = (0, 0)
         for bundle in bundles {
-            let added = bundle.approximateWireSize
-            let isFull = size + added > PeerMessage.bundleBytesMax || groups.last?.count == PeerMessage.bundlesMax
+            let (added, addedMax) = (bundle.approximateWireSize, bundle.wireSizeMax)
+            let isFull =
+                size + added > PeerMessage.bundleBytesMax || sizeMax + addedMax > PeerMessage.pushBytesMax
+                || groups.last?.count == PeerMessage.bundlesMax
             if groups.isEmpty || isFull {
                 groups.append([])
-                size = 0
+                (size, sizeMax) = (0, 0)
             }
             groups[groups.count - 1].append(bundle)
             size += added
+            sizeMax += addedMax
         }
         return groups
     }

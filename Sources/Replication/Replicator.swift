@@ -222,15 +222,42 @@ public struct Replicator: Sendable {
     /// Links in a fixed order.
     var orderedLinks: [LinkID] { links.keys.sorted() }
 
-    /// Takes one event. Throws only what `replica` throws: the store cannot be read.
+    /// Takes one event.
+    ///
+    /// - Throws: ``StepFailure`` where the store could not be read. What it says is to be done all the same, and the
+    ///   machine may be given the next event; what it could not do it tries again later.
     public mutating func step(
         _ moment: Moment, _ event: Event, _ replica: any ReplicaReader
     ) throws -> [Effect] {
         var output = Output(moment: moment)
+        var failure: (any Error)?
         let cloned = clones.clones
         notice(lag: moment.monotonicMs)
-        try noteRoot(replica)
+        do { try noteRoot(replica) } catch { failure = error }
         if isDue(moment.monotonicMs) || !event.isSoft { linksDueMs = nil }
+        do {
+            try take(event, replica, &output)
+        } catch {
+            failure = error
+            noticeFailure(event.link, moment.monotonicMs)
+        }
+        do {
+            try timers(replica, &output)
+            try keyedTimers(replica, &output)
+            try drawTimer(replica, &output)
+        } catch {
+            failure = error
+            scheduleSlice(moment.monotonicMs)
+        }
+        watchClones(before: cloned, &output)
+        linksDueMs = linksDueMs ?? linkDeadlineMs
+        // What has become due in this step is due now, not since the time that stands in it.
+        promisedMs = nextDeadlineMs.map { max($0, output.nowMs) }
+        if let failure { throw StepFailure(effects: output.effects, cause: failure) }
+        return output.effects
+    }
+
+    private mutating func take(_ event: Event, _ replica: any ReplicaReader, _ output: inout Output) throws {
         switch event {
         case .linkUp(let link, let peer, let instance): try up(link, peer, instance, replica, &output)
         case .linkDown(let link): down(link, &output)
@@ -258,9 +285,8 @@ public struct Replicator: Sendable {
         case .askRoot: try askRoots(replica, &output, countMax: 1)
         case .probe(let links): try probe(links, replica, &output)
         case .compareNow:
-            for link in orderedLinks {
-                guard trusts(link) else { continue }
-                try startComparison(link, replica, &output)
+            try withEachLink(output.nowMs) { machine, link in
+                if machine.trusts(link) { try machine.startComparison(link, replica, &output) }
             }
         case .verify(let link): startKeyed(link, &output)
         case .focus(let paths): try setFocus(paths, replica, &output)
@@ -274,14 +300,6 @@ public struct Replicator: Sendable {
         case .shutdown: shutdown(&output)
         case .tick: break
         }
-        try timers(replica, &output)
-        try keyedTimers(replica, &output)
-        try drawTimer(replica, &output)
-        watchClones(before: cloned, &output)
-        linksDueMs = linksDueMs ?? linkDeadlineMs
-        // What has become due in this step is due now, not since the time that stands in it.
-        promisedMs = nextDeadlineMs.map { max($0, output.nowMs) }
-        return output.effects
     }
 
     /// When the next `tick` is due, in monotonic milliseconds; nil if nothing waits.
@@ -335,8 +353,8 @@ public struct Replicator: Sendable {
 
     /// What a peer is told of this node. While much waits to be pushed to him there is nothing to compare yet: the root
     /// is that of nothing.
-    mutating func vitals(_ link: LinkID, _ moment: Moment, _ replica: any ReplicaReader) throws -> Vitals {
-        let isEarly = links[link]?.backlog.waitsBehind != nil && isPatient(link, nowMs: moment.monotonicMs)
+    func vitals(_ link: LinkID, _ moment: Moment, _ replica: any ReplicaReader) throws -> Vitals {
+        let isEarly = links[link]?.backlog.waits(nowMs: moment.monotonicMs) ?? false
         return Vitals(
             clockMs: moment.wallMs, isSynchronised: moment.isSynchronised, highWater: highWater,
             root: isEarly ? DigestPrefix(count: 0, sum: 0) : DigestPrefix(try replica.digest(of: .root)))
@@ -355,35 +373,5 @@ public struct Replicator: Sendable {
             if case .ping = message { pinged.append(link) }
             effects.append(.send(link, message))
         }
-    }
-}
-
-/// A set that forgets its oldest members beyond a bound.
-struct BoundedSet<Element: Hashable & Sendable>: Sendable {
-    private let capacity: Int
-    private var members: Set<Element> = []
-    private var order: [Element] = []
-    private var head = 0
-
-    init(capacity: Int) { self.capacity = capacity }
-
-    var count: Int { members.count }
-
-    func contains(_ element: Element) -> Bool { members.contains(element) }
-
-    /// Returns what is forgotten for it.
-    @discardableResult
-    mutating func insert(_ element: Element) -> Element? {
-        guard members.insert(element).inserted else { return nil }
-        order.append(element)
-        guard members.count > capacity else { return nil }
-        let oldest = order[head]
-        members.remove(oldest)
-        head += 1
-        if head > capacity {
-            order.removeFirst(head)
-            head = 0
-        }
-        return oldest
     }
 }

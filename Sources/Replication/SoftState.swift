@@ -196,6 +196,7 @@ public struct SoftState: Sendable {
     /// Forgets everything of one author, as if he had never said it. Returns the places where something lived.
     mutating func forget(_ author: Bytes32) -> [Place] {
         let places = live(of: author).map { Place(author: author, path: $0.path) }
+        count(author, -places.count)
         slotCount -= authors.removeValue(forKey: author)?.slots.count ?? 0
         return places
     }

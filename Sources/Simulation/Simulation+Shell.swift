@@ -58,8 +58,9 @@ extension Simulation {
             do {
                 effects = try node.replicator.step(moment(node), events[index], node.store)
             } catch {
-                node.errors.append(error)
-                effects = []
+                let failure = error as? StepFailure
+                node.errors.append(failure?.cause ?? error)
+                effects = failure?.effects ?? []
             }
             for effect in effects {
                 perform(effect, node, &events)

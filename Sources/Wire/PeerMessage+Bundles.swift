@@ -115,6 +115,9 @@ extension Bundle {
         leaves.reduce(120 + omitted.count * 32) { $0 + Bundle.approximateWireSize($1.entry) }
     }
 
+    /// Bytes the bundle takes in a message at most: what no message that is to be sent may exceed.
+    public var wireSizeMax: Int { leaves.reduce(120 + omitted.count * 32) { $0 + $1.entry.transferSizeMax } }
+
     /// The part that one entry takes.
     public static func approximateWireSize(_ entry: Entry) -> Int { entry.transferSize }
 }

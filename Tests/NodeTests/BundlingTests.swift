@@ -1,7 +1,8 @@
 import ControlAPI
 import Lab
-import Node
+@testable import Node
 import Seal
+import Store
 import Testing
 import Tree
 import Wire
@@ -97,6 +98,21 @@ extension NodeTests {
             return got.contains { $0.author == author && $0.count >= 20 }
         }
 
+        /// However much there is to be signed together, it is done in one slice after the other with pauses between.
+        @Test func aBacklogIsSignedAtOnePace() async throws {
+            let node = try await TestNode("anna") { options in
+                options.bundlingAgeMs = 200
+                options.bundlingCountMin = 20
+            }
+            try await node.node.storeSingly(2 * Bundle.countMax + 100)
+            var timersMax = 0
+            try await eventually("everything signed together", within: .seconds(60)) {
+                timersMax = max(timersMax, await node.node.adoptionTimers)
+                return try await node.node.singleCount() == 0
+            }
+            #expect(timersMax == 1)
+        }
+
         /// To look at an announcement takes a signature and thousands of stamps, so a peer that sends far too many is
         /// not listened to; connecting anew does not help it.
         @Test func tooManyAnnouncementsAreLetPass() async throws {
@@ -139,6 +155,26 @@ extension NodeTests {
             #expect(try client.status()["denied"]?.int == 1)
             #expect(node.logLines("without a valid signature").count == 1)
         }
+    }
+}
+
+extension Node {
+    /// Stores own entries that were written a while ago, each signed by itself.
+    fileprivate func storeSingly(_ count: Int) throws {
+        let start = HostilePeer.nowMs - 100_000
+        let bundles = try (0..<count).map { number in
+            let entry = try Entry(
+                path: Path(parsing: "apps/bulk/\(number)"), hlc: HLC(ms: start + UInt64(number)), author: uid,
+                value: .integer(Int64(number)))
+            return Bundle(signing: [entry], by: key, workspace: workspace.id)
+        }
+        _ = try store.commit(bundles, heldAfter: heldAfter)
+    }
+
+    /// Own entries written then that are still signed by themselves.
+    fileprivate func singleCount() throws -> Int {
+        let end = HLC(ms: HostilePeer.nowMs - 50_000)
+        return try store.singles(of: uid, from: .zero, through: end, limit: Bundle.countMax).count
     }
 }
 

@@ -1,6 +1,7 @@
 import ControlAPI
 import Foundation
 import Glibc
+import Lab
 @testable import Node
 import Testing
 import Tree
@@ -55,6 +56,20 @@ extension NodeTests {
                 if let text = event["message"]?["text"]?.string { seen.insert(String(text.prefix { $0 != " " })) }
             }
             #expect(seen == Set((1...count).map(String.init)))
+        }
+
+        /// Who was behind once and has caught up is waited for the next time as well, however long after.
+        @Test func whoHasCaughtUpIsNoLongerBehind() async throws {
+            let node = try await TestNode("anna")
+            let (follower, writer) = (try node.client(), try node.client())
+            try follower.call("tree.observe", ["path": "apps/x", "events": ["value"]])
+            let text = String(repeating: "z", count: 500_000)
+            for number in 0..<8 { try writer.set("apps/x", .string("\(number)\(text)")) }
+            // Bulk asks once, and then not again.
+            #expect(await node.node.lagMs() > 0)
+            #expect(await node.node.behindCount == 1)
+            try follower.event("the last value") { $0["value"]?.string?.hasPrefix("7z") == true }
+            try await eventually("nobody behind", within: .seconds(60)) { await node.node.behindCount == 0 }
         }
 
         /// A client that asks and does not read has its requests wait, without an end of memory.
@@ -159,4 +174,5 @@ extension NodeTests {
 
 extension Node {
     fileprivate func setLagPatience(ms: UInt64) { lagPatienceMs = ms }
+    fileprivate var behindCount: Int { sessions.values.count { $0.behindSinceMs != nil } }
 }

@@ -1,7 +1,10 @@
 import ControlAPI
 import Foundation
 import Glibc
+import Lab
 @testable import Node
+import Replication
+import Seal
 import Store
 import Testing
 import Tree
@@ -216,15 +219,12 @@ extension NodeTests {
             #expect(try client.call("people.mute", mute)["muted"] == true)
             let text = String(repeating: "x", count: 800_000)
             for number in 0..<12 { try client.set("free/\(number)", .string(text)) }
+            // What is written over and over is counted, and does not come back.
+            for number in 0..<100 { try client.set("often", .int(Int64(number))) }
             try client.send(message: "precious")
             try client.waitUntilEqual(peers: 1)
-            // Otherwise all of it is in the log still.
-            try await node.node.writeBack()
-            let handle = try FileHandle(forUpdating: URL(fileURLWithPath: node.home.file("workspace.db")))
-            let size = try handle.seekToEnd()
-            try handle.seek(toOffset: 4096)
-            try handle.write(contentsOf: Data(repeating: 0x5A, count: Int(size) - 4096))
-            try handle.close()
+            try await eventually("known to be there", within: .seconds(60)) { await node.node.lacks(peer.uid) == 0 }
+            try await damage(node)
 
             let deadline = Deadline(afterMs: LineClient.timeoutMs)
             while node.logLines("set aside").isEmpty, deadline.leftMs > 0 {
@@ -235,14 +235,57 @@ extension NodeTests {
             #expect(try client.texts() == ["precious"])
             #expect(try client.value("free/7").string?.utf8.count == 800_000)
             #expect(try client.call("identity.show")["name"]?.string == "Annabel")
+            // Nobody holds what has not been written yet.
+            #expect(await node.node.lacks(peer.uid) >= 0)
             await node.stop()
             let again = try await TestNode("Annabel", home: node.home)
             let marked = try again.client().call("people.list")["people"]?.array?.filter { $0["muted"] == true }
             #expect(marked?.map { $0["uid"]?.string } == [UID.text(peer.uid)])
+        }
+
+        /// Overwrites the database with nonsense, but for its first page.
+        private func damage(_ node: TestNode) async throws {
+            // Otherwise all of it is in the log still.
+            try await node.node.writeBack()
+            let handle = try FileHandle(forUpdating: URL(fileURLWithPath: node.home.file("workspace.db")))
+            let size = try handle.seekToEnd()
+            try handle.seek(toOffset: 4096)
+            try handle.write(contentsOf: Data(repeating: 0x5A, count: Int(size) - 4096))
+            try handle.close()
+        }
+
+        /// Where no new database can be made, as on a full disk, it is tried again, and not only after a restart.
+        @Test func aDatabaseThatCannotBeReplacedYetIsReplacedLater() async throws {
+            let peer = try await TestNode("bert")
+            let node = try await TestNode("anna", peers: [peer])
+            let client = try node.client()
+            let text = String(repeating: "x", count: 800_000)
+            for number in 0..<12 { try client.set("free/\(number)", .string(text)) }
+            try client.send(message: "precious")
+            try client.waitUntilEqual(peers: 1)
+            await node.node.setReplaceMs(200)
+            // In the place of a file that a new database needs for a moment, and one in use does not.
+            let obstacle = node.home.file("workspace.db-journal")
+            try FileManager.default.createDirectory(atPath: obstacle, withIntermediateDirectories: false)
+            try await damage(node)
+            try await eventually("an attempt in vain", within: .seconds(60)) {
+                for number in 0..<12 { _ = try? client.value("free/\(number)") }
+                return node.logLines("cannot be replaced").count >= 2
+            }
+            try FileManager.default.removeItem(atPath: obstacle)
+            try await eventually("everything back", within: .seconds(60)) {
+                (try? client.texts()) == ["precious"] && (try? client.value("free/7").string?.utf8.count) == 800_000
+            }
+            try node.client().waitUntilEqual(peers: 1)
         }
     }
 }
 
 extension Node {
     fileprivate func writeBack() throws { try store.rest() }
+    fileprivate func setReplaceMs(_ ms: UInt64) { replaceMs = ms }
+    /// Changes that another node is not known to hold.
+    fileprivate func lacks(_ other: Bytes32) -> Int64 {
+        store.lastChange - replicator.held.mark(of: other)
+    }
 }

@@ -99,6 +99,31 @@ extension NodeTests {
             #expect(try atB.value("apps/big/b").string == text)
         }
 
+        /// What is no message of the chat but has its shape goes whole, and not more of it at once than a link takes: it
+        /// has once kept two nodes apart for ever.
+        @Test func whatLooksLikeMessagesArrives() async throws {
+            let a = try await TestNode("anna")
+            let atA = try a.client()
+            let image = String(repeating: "i", count: 900_000)
+            for number in 0..<5 {
+                try atA.call(
+                    "tree.push",
+                    [
+                        "path": "apps/photos/items",
+                        "value": [
+                            "createdAt": .int(Int64(number)), "image": .string(image), "senderId": "anna",
+                            "text": "a photo",
+                        ],
+                    ])
+            }
+            let b = try await TestNode("bert", peers: [a])
+            let atB = try b.client()
+            try atB.waitForPerson(UID.text(a.uid), "anna online") { $0["state"]?.string == "online" }
+            try atB.waitUntilEqual(peers: 1)
+            #expect(try atB.root() == atA.root())
+            #expect(a.logLines("link to").isEmpty && b.logLines("link to").isEmpty, "the link broke on the way")
+        }
+
         /// 1 and 3 do not reach each other: the one in the middle passes messages and typing on.
         @Test func theMiddlePassesOn() async throws {
             let middle = try await TestNode("mia")

@@ -69,6 +69,32 @@ import Wire
         #expect(mesh.entries(to: 1).isEmpty)
     }
 
+    /// What one comparison has missed, as where two entries share a fingerprint, the next one brings, and that comes at
+    /// once; but not one after the other without end.
+    @Test func whatAComparisonHasMissedComesAtOnce() throws {
+        let chatter = Chatter(count: 110, everyMs: 1000)
+        let mesh = MachineMesh([try chatter.store { $0 < 50 }, try chatter.store { $0 < 100 }])
+        let isAnswered: (MachineMesh.Said) -> Bool = { if case .sifted = $0.message { $0.to == 0 } else { false } }
+        /// One more that the answer under way does not have.
+        func add(_ number: Int) throws {
+            let signature = try #require(Signature([UInt8](repeating: 7, count: 64)))
+            let leaf = Bundle.Leaf(index: 0, entry: try chatter.entry(number))
+            let bundle = Bundle(author: leaf.entry.author, count: 1, signature: signature, leaves: [leaf], omitted: [])
+            _ = try mesh.stores[1].commit([bundle], heldAfter: HLC(ms: HLC.msMax))
+        }
+        try mesh.connect(1)
+        try mesh.run(until: isAnswered)
+        try add(100)
+        try mesh.run(until: isAnswered)
+        try add(101)
+        try mesh.run()
+        // The second found what the first one has missed, and no third one came at once.
+        let lacking = try (0..<102).filter { try !mesh.stores[0].contains(chatter.entry($0).reference) }
+        #expect(lacking == [101])
+        try mesh.pass(ms: 3000, step: 100)
+        #expect(mesh.isEqual)
+    }
+
     /// After a cut what has come stays, and only the rest is sent.
     @Test func aCutLosesLittle() throws {
         let chatter = Chatter(count: 9000, everyMs: 5000)

@@ -19,6 +19,8 @@ final class MachineMesh {
     private(set) var stores: [MemoryStore]
     private(set) var said: [Said] = []
     private(set) var outcomes: [KeyedOutcome] = []
+    /// Steps in which a store could not be read.
+    private(set) var failures = 0
     private var machines: [Replicator] = []
     private let keys: [SigningKey]
     /// How a node's machine sees its store.
@@ -78,7 +80,14 @@ final class MachineMesh {
     func feed(_ node: Int, _ event: Replicator.Event) throws {
         var events = [event]
         while !events.isEmpty {
-            for effect in try machines[node].step(moment, events.removeFirst(), reader(stores[node])) {
+            let effects: [Replicator.Effect]
+            do {
+                effects = try machines[node].step(moment, events.removeFirst(), reader(stores[node]))
+            } catch let failure as StepFailure {
+                failures += 1
+                effects = failure.effects
+            }
+            for effect in effects {
                 switch effect {
                 case .send(let link, let message):
                     guard let other = up[link] else { continue }
@@ -116,13 +125,21 @@ final class MachineMesh {
     }
 
     /// Lets time pass, and everything that follows.
-    func pass(ms: UInt64, step: UInt64 = 10) throws {
+    ///
+    /// - Parameter limit: messages that are delivered in each step.
+    func pass(ms: UInt64, step: UInt64 = 10, limit: Int = .max) throws {
         let end = nowMs + ms
         while nowMs < end {
             nowMs += step
             for node in machines.indices { try feed(node, .tick) }
-            try run()
+            try run(limit)
         }
+    }
+
+    /// Delivers messages one by one until one that fits has been sent.
+    func run(until fits: (Said) -> Bool) throws {
+        let start = said.count
+        while !queue.isEmpty, !said[start...].contains(where: fits) { try run(1) }
     }
 
     var isEqual: Bool { Set(stores.map { $0.digest(of: .root) }).count == 1 }

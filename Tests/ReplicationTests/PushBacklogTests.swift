@@ -111,6 +111,28 @@ import Wire
         #expect(waitedMs > PushBacklog.patienceMs / 2, "\(waitedMs)")
     }
 
+    /// Each burst comes in order, the later ones too: patience begins anew with it, long after the one before.
+    @Test(arguments: [0, 1]) func theNextBurstFindsTheSamePatience(writer: Int) throws {
+        let mesh = try mesh()
+        mesh.limitPushes(to: 1 - writer, burst: 1000, rate: 100)
+        var number = 0
+        for burst in 0..<3 {
+            for _ in 0..<20 {
+                try mesh.write(writer) { try entries(number..<(number + 50), $0) }
+                number += 50
+                // Half of it is still under way when the roots come.
+                try mesh.run(15)
+                try mesh.feed(0, .askRoots)
+                try mesh.feed(1, .askRoots)
+                try mesh.pass(ms: 100, step: 10, limit: 20)
+            }
+            try mesh.run()
+            #expect(mesh.isEqual && questions(mesh) == 0, "burst \(burst)")
+            // Long enough for its patience to be over, and for all to know that nothing is missing.
+            try mesh.pass(ms: PushBacklog.patienceMs + 10_000, step: 1000)
+        }
+    }
+
     /// A peer whose answer stands behind much else is alive as long as it takes what is sent.
     @Test(arguments: [true, false]) func aLinkThatMovesIsAlive(moves: Bool) throws {
         let store = MemoryStore()

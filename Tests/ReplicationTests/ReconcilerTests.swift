@@ -9,6 +9,8 @@ import Wire
 private struct FakeSource: PullSource {
     var held: [EntryReference] = []
     var taken: [ReferenceRange] = []
+    /// Where a stretch that is named in parts is cut.
+    var shortened: EntryReference?
 
     func digest(of bucket: TimeBucket) -> DigestPrefix {
         let inside = held.filter { bucket.contains($0.hlc) }
@@ -36,6 +38,7 @@ private struct FakeSource: PullSource {
     func named(in range: ReferenceRange, salt: Salt, newest limit: Int) -> NamedRange {
         let own = references(in: range, newest: limit)
         var named = NamedRange(range: range, known: [UInt32](repeating: 0, count: own.count), count: own.count)
+        if let shortened { named.range = ReferenceRange(after: shortened, through: range.through) }
         guard own.count == limit, let oldest = own.last else { return named }
         named.known.removeLast()
         named.range = ReferenceRange(after: oldest, through: range.through)
@@ -67,11 +70,11 @@ private struct FakeSource: PullSource {
         try machine.pump(nowMs: 0, source) { $0 }
     }
 
-    private func bundles(_ count: Int, bytes: Int = 100) throws -> [Bundle] {
+    private func bundles(_ count: Int, bytes: Int = 100, at hlc: HLC = HLC(ms: 1 << 32)) throws -> [Bundle] {
         let signature = try #require(Signature([UInt8](repeating: 7, count: 64)))
         return try (0..<count).map { number in
             let entry = try Entry(
-                path: try Path(parsing: "apps/x/\(number)"), hlc: HLC(ms: 1 << 32), author: Bytes32(repeating: 1),
+                path: try Path(parsing: "apps/x/\(number)"), hlc: hlc, author: Bytes32(repeating: 1),
                 value: .string(String(repeating: "x", count: bytes)))
             return Bundle(
                 author: entry.author, count: 1, signature: signature, leaves: [Bundle.Leaf(index: 0, entry: entry)],
@@ -119,6 +122,46 @@ private struct FakeSource: PullSource {
         #expect(goesOn)
         let rest = try #require(sifts(try pump(&machine)).first)
         #expect(rest.range == ReferenceRange(after: sift.range.after, through: middle))
+    }
+
+    /// The end of an answer to a pull that was given up may come when the same bucket is pulled again, in other parts.
+    @Test func lateAnswersAreNoNonsense() throws {
+        for isBelow in [true, false] {
+            var (machine, old) = try sifting()
+            machine.abandon()
+            let middle = EntryReference(hlc: HLC(ms: Self.startMs), idPrefix: 1)
+            // The upper half alone, or all of it once more, of which nothing has come.
+            machine.mend([(bucket, 0, 100)], key: Bytes32(repeating: 1), nowMs: 0)
+            let asked = try #require(sifts(try pump(&machine, FakeSource(shortened: isBelow ? middle : nil))).first)
+            #expect(asked.range.through == old.range.through && (asked.range.after == middle) == isBelow)
+            let reached = isBelow ? old.range.after : middle
+            let isHonest = machine.sifted(through: asked.range.through, reached: reached, nowMs: 0)
+            #expect(isHonest && machine.isOwed, "the new one is still to come")
+            let isHonestAgain = machine.sifted(through: asked.range.through, reached: reached, nowMs: 0)
+            #expect(!isHonestAgain, "and there was one old one")
+        }
+    }
+
+    /// What is not stored has to be added up, so nobody says unasked what is below it and has it looked up.
+    @Test func nothingIsAddedUpUnasked() throws {
+        var machine = Reconciler()
+        machine.start(theirs: digest(100_000), salt: 1, nowMs: 0)
+        _ = try pump(&machine)
+        let minute = TimeBucket(level: 3, containing: HLC(ms: Self.startMs))
+        let hours = TimeBucket(level: 2, containing: HLC(ms: Self.startMs))
+        let finest = TimeBucket(level: 4, containing: HLC(ms: Self.startMs))
+        func told(_ bucket: TimeBucket, _ children: [BucketSummary]) -> BucketSummary {
+            BucketSummary(index: bucket.index, digest: digest(20_001), children: children)
+        }
+        let summaries = [told(bucket, [told(hours, [told(minute, [summary(finest, 1)])])])]
+        var looked: [Int] = []
+        let isHonest = machine.differ(.root, summaries, nowMs: 0) { parent in
+            looked.append(parent.level)
+            let child = TimeBucket(level: parent.level + 1, containing: HLC(ms: Self.startMs))
+            return [ChildDigest(index: child.index, digest: DigestPrefix(count: 20_000, sum: 1))]
+        }
+        #expect(isHonest && looked == [0, 1, 2])
+        #expect(machine.bucketCount == 1)
     }
 
     @Test func childrenMustBeBelow() throws {
@@ -248,6 +291,24 @@ private struct FakeSource: PullSource {
         let ends = machine.abandonIfStalled(nowMs: Reconciler.stallMs + 1)
         #expect(ends)
         #expect(machine.outstanding.isEmpty && machine.deadlineMs == nil)
+    }
+
+    /// Who pushes and never answers has a pull waiting for longer than who says nothing, since the answer may stand
+    /// behind all that, but not for ever.
+    @Test func whatNobodyAskedForIsNoAnswer() throws {
+        for isAnswer in [false, true] {
+            var (machine, sift) = try sifting()
+            var endedMs: UInt64?
+            for ms in stride(from: UInt64(5000), through: 600_000, by: 5000) where endedMs == nil {
+                // The time of what comes unasked is outside the range.
+                let hlc = isAnswer ? sift.range.through.hlc : HLC(ms: 5)
+                machine.arrive(try bundles(1, bytes: 10, at: hlc), nowMs: ms)
+                machine.store(new: 1, nowMs: ms)
+                if machine.abandonIfStalled(nowMs: ms) { endedMs = ms }
+            }
+            #expect(endedMs == (isAnswer ? nil : Reconciler.unansweredMs + 5000))
+            #expect(machine.isActive == isAnswer)
+        }
     }
 
     /// Who gives an entry now and then keeps his pull alive, but not what he was asked for from others.

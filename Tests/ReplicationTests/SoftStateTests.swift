@@ -37,8 +37,9 @@ import Wire
             ms += 500
             let ttlMs: UInt64 = Int.random(in: 0..<4, using: &random) == 0 ? 0 : 6000
             let record = try record(key, channel, ms: ms, ttlMs: ttlMs)
-            switch Int.random(in: 0..<6, using: &random) {
+            switch Int.random(in: 0..<7, using: &random) {
             case 0: _ = soft.expire(nowMs: monotonicMs)
+            case 2: _ = soft.forget(key.publicKey)
             case 1: _ = soft.end(author: key.publicKey, path: record.path, notAfter: record.hlc, nowMs: monotonicMs)
             default: _ = soft.insert(record, nowMs: monotonicMs, workspaceMs: ms)
             }

@@ -92,6 +92,41 @@ import Wire
         #expect(abs(size - bundle.approximateWireSize) < size / 4)
     }
 
+    /// Whatever an entry looks like, a message of many of them has about the bytes that it was filled for: whoever could
+    /// make one too long for a link would keep all who hold it from ever passing it on.
+    @Test(arguments: 0..<100) func nothingIsTakenForMuchLessThanItIs(seed: UInt64) throws {
+        var random = SeededNumbers(seed: seed)
+        let key = keys[0]
+        func letters(_ counts: [Int]) -> String {
+            String(repeating: "l", count: counts[Int.random(in: 0..<counts.count, using: &random)])
+        }
+        for _ in 0..<20 {
+            let hlc = HLC(ms: 1_800_000_000_000 + UInt64.random(in: 0..<1_000_000, using: &random))
+            let id = AutoID(hlc: hlc, author: Bool.random(using: &random) ? key.publicKey : keys[1].publicKey).text
+            let parent = "apps/\(letters([1, 22, 300]))/\(letters([1, 8, 200]))"
+            let other = letters([1, 43, 20_000])
+            var pairs: [(String, Value)] = [
+                ("text", .string(letters([0, 1, 100, 3000]))),
+                ("senderName", .string(letters([0, 12, 256, 257, 50_000]))),
+            ]
+            pairs.append(
+                Bool.random(using: &random)
+                    ? ("senderId", .string(UID.text(key.publicKey)))
+                    : (["senderId", "image"][Int.random(in: 0..<2, using: &random)], .string(other)))
+            pairs.append(
+                Bool.random(using: &random)
+                    ? ("createdAt", .integer(Int64(hlc.ms)))
+                    : (["createdAt", "a"][Int.random(in: 0..<2, using: &random)], .string(letters([1, 10_000]))))
+            let value = ObjectValue(pairs.compactMap { pair in Key(pair.0).map { ($0, pair.1) } })
+            let entry = try Entry(
+                path: try Path(parsing: "\(parent)/\(id)"), hlc: hlc, author: key.publicKey, value: .object(value))
+            let bundle = Bundle(signing: [entry], by: key, workspace: Self.workspace)
+            let size = PeerMessage.bundles([bundle]).encoded.count
+            #expect(size <= bundle.approximateWireSize + 300, "seed \(seed): \(size) bytes")
+            #expect(size <= bundle.wireSizeMax && bundle.approximateWireSize <= bundle.wireSizeMax, "seed \(seed)")
+        }
+    }
+
     /// A name of a megabyte and four thousand leaves that imply it would be gigabytes of entries.
     @Test func longNamesAreNotImplied() throws {
         let key = keys[0]
@@ -116,5 +151,20 @@ import Wire
             #expect(PeerMessage.isBundles(message.encoded) == isBundles)
         }
         #expect(!PeerMessage.isBundles([0x82]))
+    }
+}
+
+/// Numbers that are the same for the same seed.
+private struct SeededNumbers: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
     }
 }
