@@ -63,8 +63,8 @@ final class MachineMesh {
         }
     }
 
-    /// Has a node write entries in one bundle; `make` is given its public key, and `meanwhile` comes when they are stored
-    /// and not pushed yet.
+    /// Has a node write entries in one bundle; `make` is given its public key, and `meanwhile` comes when they are
+    /// stored and not pushed yet.
     func write(
         _ node: Int, _ make: (Bytes32) throws -> [Entry], meanwhile: () throws -> Void = {}
     ) throws {
