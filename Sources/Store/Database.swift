@@ -7,8 +7,8 @@ final class Database {
     /// Bytes of pages kept in memory: enough for the upper levels of every index; the kernel caches the rest of the
     /// file.
     private static let cacheKiB = 2048
-    /// The write-ahead log is cut back to this after a burst: what it usually takes, so that its file need not grow again
-    /// and again.
+    /// The write-ahead log is cut back to this after a burst: what it usually takes, so that its file need not grow
+    /// again and again.
     private static let logBytesMax = (logPages + 256) * (pageBytes + 24)
     private var handle: OpaquePointer?
     private var statements: [Statement] = []
@@ -103,8 +103,8 @@ final class Database {
     /// one is written costs twice.
     private static let bulkCacheKiB = 16 << 10
     /// Pages of the log, 16 MiB. It is written back when nothing else happens (``writeBack()``); this is for who writes
-    /// without a pause. Whoever writes then waits for about a millisecond, and with SQLite's default of 1,000 pages that
-    /// is one message in a hundred. A longer log makes opening after a crash slower.
+    /// without a pause. Whoever writes then waits for about a millisecond, and with SQLite's default of 1,000 pages
+    /// that is one message in a hundred. A longer log makes opening after a crash slower.
     private static let logPages = 4096
 
     /// Prepares for many changes, or gives back what that took.

@@ -29,8 +29,8 @@ final class LogPace {
 
     deinit { if descriptor >= 0 { _ = Glibc.close(descriptor) } }
 
-    /// Takes part in each commit of a connection, in the place of SQLite's own rule for writing back. Has to outlive the
-    /// connection.
+    /// Takes part in each commit of a connection, in the place of SQLite's own rule for writing back. Has to outlive
+    /// the connection.
     func follow(_ connection: OpaquePointer) {
         let context = unsafe Unmanaged.passUnretained(self).toOpaque()
         _ = unsafe sqlite3_wal_hook(

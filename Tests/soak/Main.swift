@@ -110,8 +110,8 @@ struct Main {
 
     // MARK: Signals
 
-    /// Ctrl-C ends the run with its sum, in which seeds under way do not count. It needs a handler: the main thread waits
-    /// with no signal blocked.
+    /// Ctrl-C ends the run with its sum, in which seeds under way do not count. It needs a handler: the main thread
+    /// waits with no signal blocked.
     private static func watchSignals() {
         _ = isToldToStop.load(ordering: .relaxed)
         for number in [SIGINT, SIGTERM] {
