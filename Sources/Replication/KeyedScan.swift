@@ -48,13 +48,16 @@ struct KeyedScan: Sendable {
 struct KeyedComparison: Sendable {
     /// A bucket that differs and has no more entries than this on either side is mended whole.
     static let mendMax = Reconciler.siftMax
+    /// Children that a bucket can have: those of the root are 16 bits of the time.
+    static let childrenMax = 1 << 16
 
     let nonce: [UInt8]
     private(set) var key: Bytes32?
     private var buckets: [TimeBucket] = []
     private(set) var bucket: TimeBucket?
     var scan: KeyedScan?
-    private var answer: [BucketSummary]?
+    private var answer: [BucketSummary] = []
+    private var isAnswered = false
     private(set) var mends: [(bucket: TimeBucket, ours: Int, theirs: Int)] = []
     private(set) var outcome = KeyedOutcome()
 
@@ -78,13 +81,15 @@ struct KeyedComparison: Sendable {
     var isDone: Bool { key != nil && bucket == nil && buckets.isEmpty }
 
     mutating func take(_ bucket: TimeBucket, _ summaries: [BucketSummary]) {
-        guard bucket == self.bucket, answer == nil else { return }
-        answer = summaries
+        guard bucket == self.bucket, !isAnswered else { return }
+        answer += summaries
+        // The root has more children than one message carries. No bucket has more than this.
+        isAnswered = summaries.count < PeerMessage.summariesMax || answer.count > KeyedComparison.childrenMax
     }
 
     /// Compares, once both sides have been added up; true if it did.
     mutating func compare() -> Bool {
-        guard let bucket, let answer, let scan, scan.isDone else { return false }
+        guard let bucket, isAnswered, let scan, scan.isDone else { return false }
         var own: [UInt64: DigestPrefix] = [:]
         for summary in scan.summaries { own[summary.index] = summary.digest }
         if bucket == .root {
@@ -104,7 +109,7 @@ struct KeyedComparison: Sendable {
             }
         }
         if !own.isEmpty { outcome.isEqual = false }
-        (self.bucket, self.answer, self.scan) = (nil, nil, nil)
+        (self.bucket, self.answer, self.isAnswered, self.scan) = (nil, [], false, nil)
         return true
     }
 }

@@ -111,8 +111,15 @@ extension Replicator {
         try links[link]?.keyedScan?.advance(Replicator.peerSlice, replica)
         guard let scan = links[link]?.keyedScan, scan.isDone else { return }
         links[link]?.keyedScan = nil
-        let summaries = Array(scan.summaries.suffix(PeerMessage.summariesMax))
-        output.send(link, .keyedSums(key: key, scan.bucket, summaries))
+        // In as many messages as it takes; the first one that is not full is the last.
+        var rest = scan.summaries[...]
+        var isLast = false
+        while !isLast {
+            let part = Array(rest.prefix(PeerMessage.summariesMax))
+            rest = rest.dropFirst(part.count)
+            isLast = part.count < PeerMessage.summariesMax
+            output.send(link, .keyedSums(key: key, scan.bucket, part))
+        }
     }
 }
 

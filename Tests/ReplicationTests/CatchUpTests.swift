@@ -250,6 +250,27 @@ private struct ShortDigests: ReplicaReader {
                 })
     }
 
+    /// Entries at times all over, more than one message tells of: they are compared all the same, and what is equal is
+    /// not called different for ever. Of exactly as many as one message carries another one says that they were all.
+    @Test(arguments: [4096, 9000]) func manyChildrenAreComparedToo(count: Int) throws {
+        let bundles = try (0..<count).map { number in
+            try bundle(
+                Entry(
+                    path: Path(parsing: "apps/far/\(number)"), hlc: HLC(ms: UInt64(number) << 32),
+                    author: Bytes32(repeating: 2), value: .bool(true)))
+        }
+        let stores = [MemoryStore(), MemoryStore()]
+        for store in stores { _ = try store.commit(bundles, heldAfter: HLC(ms: HLC.msMax)) }
+        let mesh = MachineMesh(stores)
+        try mesh.connect(1)
+        try mesh.run()
+        try mesh.verify(1)
+        try mesh.pass(ms: 2000)
+        var equal = KeyedOutcome()
+        (equal.ours, equal.theirs) = (count, count)
+        #expect(mesh.outcomes == [equal])
+    }
+
     /// Without anybody asking, each pair does it once a day.
     @Test func aPairComparesByItselfOnceADay() throws {
         let chatter = Chatter(count: 50, everyMs: 60_000)

@@ -63,10 +63,14 @@ final class MachineMesh {
         }
     }
 
-    /// Has a node write entries in one bundle; `make` is given its public key.
-    func write(_ node: Int, _ make: (Bytes32) throws -> [Entry]) throws {
+    /// Has a node write entries in one bundle; `make` is given its public key, and `meanwhile` comes when they are
+    /// stored and not pushed yet.
+    func write(
+        _ node: Int, _ make: (Bytes32) throws -> [Entry], meanwhile: () throws -> Void = {}
+    ) throws {
         let bundle = Bundle(signing: try make(keys[node].publicKey), by: keys[node], workspace: MachineMesh.workspace)
         _ = try stores[node].commit([bundle], heldAfter: HLC(ms: HLC.msMax))
+        try meanwhile()
         try feed(node, .localCommit([bundle]))
     }
 
@@ -125,14 +129,12 @@ final class MachineMesh {
     }
 
     /// Lets time pass, and everything that follows.
-    ///
-    /// - Parameter limit: messages that are delivered in each step.
-    func pass(ms: UInt64, step: UInt64 = 10, limit: Int = .max) throws {
+    func pass(ms: UInt64, step: UInt64 = 10) throws {
         let end = nowMs + ms
         while nowMs < end {
             nowMs += step
             for node in machines.indices { try feed(node, .tick) }
-            try run(limit)
+            try run()
         }
     }
 
