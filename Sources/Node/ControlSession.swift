@@ -22,6 +22,11 @@ final class ControlSession {
     /// What is to be written when it ends.
     var disconnect = DisconnectWrites()
     private(set) var isClosing = false
+    /// It has ended its sending side, and is kept until everything is answered.
+    var hasEnded = false
+    var endTimer: LoopTimer?
+    /// What it has sent as one line and is not carried out to the end yet.
+    var batch: RunningBatch?
     /// Since when more waits for it than for one who reads along.
     var behindSinceMs: UInt64?
     /// More of its requests are at hand: answers are sent together.

@@ -33,6 +33,7 @@ extension Node {
             loop.execute { self.assumeIsolated { $0.sessions[id].map($0.carryOutDisconnect(of:)) } }
         }
         socket.onReceive = { bytes in self.assumeIsolated { $0.receive(bytes, from: id) } }
+        socket.onEnd = { self.assumeIsolated { $0.sendingEnded(id) } }
         socket.onDrained = { self.assumeIsolated { $0.drained(id) } }
         socket.onClose = { reason in self.assumeIsolated { $0.detached(id, "\(reason)") } }
         session.send(
@@ -92,6 +93,10 @@ extension Node {
                 }
                 return loop.execute { self.assumeIsolated { $0.resume(id) } }
             }
+            guard session.batch == nil else {
+                continueBatch(session, untilNs: endNs)
+                continue
+            }
             do throws(LineError) {
                 guard let line = try session.splitter.next() else { return }
                 guard !line.isEmpty else { continue }
@@ -143,46 +148,13 @@ extension Node {
             if carryOutTogether(request, session) { return }
             guard let answer = answer(request, session), !session.send(answer) else { return }
             session.send(RPCResponse.failure(id: request.id ?? .null, Node.tooLongAnswer))
-        case .batch(let requests): carryOut(batch: requests, session)
+        case .batch(let requests): session.batch = RunningBatch(requests)
         }
-    }
-
-    private static let tooLongAnswer = RPCError(
-        reason: .tooLarge, message: "the answer is longer than a line may be; query a window")
-
-    /// Of the line that a batch is answered with this much is kept for saying that the rest found no room.
-    private static let refusalsBytes = 512 << 10
-
-    /// The answers of a batch stand on one line, so they share its length; after one that finds no room nothing more is
-    /// carried out.
-    private func carryOut(batch: [Result<RPCRequest, RPCRefusal>], _ session: ControlSession) {
-        var line: [UInt8] = [UInt8(ascii: "[")]
-        var isFull = false
-        func append(_ answer: JSON, reserving reserve: Int) -> Bool {
-            let bytes = answer.serialized
-            guard line.count + bytes.count + 2 + reserve <= LineSplitter.lineMax else { return false }
-            if line.count > 1 { line.append(UInt8(ascii: ",")) }
-            line += bytes
-            return true
-        }
-        for request in batch {
-            switch request {
-            case .success(let request):
-                if !isFull, let answer = answer(request, session) {
-                    isFull = !append(answer, reserving: Node.refusalsBytes)
-                }
-                if isFull, let id = request.id {
-                    _ = append(RPCResponse.failure(id: id, Node.tooLongAnswer), reserving: 0)
-                }
-            case .failure(let refusal): _ = append(refusal.response, reserving: 0)
-            }
-        }
-        guard line.count > 1 else { return }
-        session.send(lines: line + Array("]\n".utf8))
     }
 
     /// The answer to a request; nil for a notification, and where the answer comes later.
-    private func answer(_ request: RPCRequest, _ session: ControlSession) -> JSON? {
+    func answer(_ request: RPCRequest, _ session: ControlSession) -> JSON? {
+        guard !isWithoutEffect(request) else { return nil }
         do {
             guard let result = try call(request, session) else { return nil }
             return request.id.map { RPCResponse.success(id: $0, result) }
@@ -194,6 +166,7 @@ extension Node {
 
     private func detached(_ id: Int, _ reason: String) {
         guard let session = sessions.removeValue(forKey: id) else { return }
+        session.endTimer?.cancel()
         for subscription in session.subscriptions { subscriptions.remove(subscription) }
         for channel in session.typing { endTyping(channel) }
         carryOutDisconnect(of: session)

@@ -55,6 +55,7 @@ extension Node {
                 if let id = wait.id { session.send(RPCResponse.failure(id: id, Node.rpcError(error))) }
             }
         }
+        closeAnswered()
     }
 
     /// A message's author, by the entry that stands at its path.

@@ -132,23 +132,12 @@ extension Node {
                 ]))
     }
 
-    /// Tells observers what entries that became live have changed, write by write: those of one time and author were
-    /// written together.
+    /// Tells observers what entries that became live have changed, write by write.
     func notifyObservers(_ applied: [Entry]) {
         guard !subscriptions.isEmpty, applied.count > 1 else {
             return notifyObservers([applied.flatMap(\.changedPaths)])
         }
-        var writes: [[Path]] = []
-        var last: Entry?
-        for entry in applied.sorted(by: { ($0.hlc, $0.author) < ($1.hlc, $1.author) }) {
-            if let last, last.hlc == entry.hlc, last.author == entry.author {
-                writes[writes.count - 1] += entry.changedPaths
-            } else {
-                writes.append(entry.changedPaths)
-            }
-            last = entry
-        }
-        notifyObservers(writes)
+        notifyObservers(Entry.writes(applied))
     }
 
     /// Tells observers what changed at these paths, whoever wrote there. Names that this node remembers go first.

@@ -130,6 +130,7 @@ extension Node {
             guard EventLoop.monotonicNs() < endNs else { break }
         }
         sendWaiting()
+        closeAnswered()
         if !reads.isEmpty || !refills.isEmpty { readLater() }
     }
 

@@ -253,6 +253,7 @@ extension Node {
                 session.send(RPCResponse.failure(id: search.id, Node.rpcError(error)))
             }
         }
+        closeAnswered()
         if !searches.isEmpty { continueSearchesLater() }
     }
 

@@ -54,7 +54,7 @@ extension Node {
             mutations.append(try mutation(WriteTarget(path: path, isPriority: relative.isPriority), member.value))
         }
         // Sorted, a path stands directly before those below it.
-        let sorted = mutations.map { (key: PathKey($0.path), path: $0.path) }.sorted { $0.key < $1.key }
+        let sorted = try mutations.map(place(of:)).map { (key: PathKey($0), path: $0) }.sorted { $0.key < $1.key }
         for (a, b) in zip(sorted, sorted.dropFirst()) where a.path.contains(b.path) {
             throw RPCError(
                 reason: .invalidPath,
@@ -62,6 +62,13 @@ extension Node {
         }
         try write(mutations)
         return [:]
+    }
+
+    /// Where a mutation writes: a priority stands beside the node's children.
+    private func place(of mutation: Mutation) throws(PathError) -> Path {
+        guard case .setPriority(let path, _) = mutation else { return mutation.path }
+        guard let place = path.appending(.priority) else { throw .tooLong }
+        return place
     }
 
     func treePush(_ params: Fields) throws -> JSON {

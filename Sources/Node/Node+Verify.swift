@@ -107,5 +107,6 @@ extension Node {
         for (session, id) in verification.waiting {
             if let session = sessions[session] { answer(id, ["peers": .array(rows)], session) }
         }
+        closeAnswered()
     }
 }

@@ -31,6 +31,7 @@ extension TreeView {
         var values: [(path: Path, value: Value)] = []
         var priorities: [(path: Path, value: Value)] = []
         var additions: [(path: Path, value: Value)] = []
+        var wanted: [(path: Path, value: Value)] = []
         for mutation in mutations {
             switch mutation {
             case .set(let path, let value):
@@ -40,11 +41,7 @@ extension TreeView {
                     guard let place = Path(path.keys + keys + [.priority]) else { throw EntryError.pathTooLong }
                     priorities.append((place, priority))
                 }
-            case .setPriority(let path, let priority):
-                guard let place = path.appending(.priority) else { throw EntryError.pathTooLong }
-                let before = try self.priority(at: path)
-                let isNothing = try before == priority || isAbsent(at: path)
-                if !isNothing { priorities.append((place, priority)) }
+            case .setPriority(let path, let priority): wanted.append((path, priority))
             case .add(let path, let number):
                 if try isSummable(at: path) {
                     additions.append((path, number))
@@ -55,6 +52,12 @@ extension TreeView {
                     values.append((path, number))
                 }
             }
+        }
+        for (path, priority) in wanted {
+            guard let place = path.appending(.priority) else { throw EntryError.pathTooLong }
+            guard try self.priority(at: path) != priority else { continue }
+            let isAdded = additions.contains { path.contains($0.path) }
+            if try isAdded || isPresent(path, after: values) { priorities.append((place, priority)) }
         }
         priorities += try endedPriorities(values).map { ($0, .null) }
         var entries: [Entry] = []
@@ -88,6 +91,17 @@ extension TreeView {
             // No number is that large.
             return false
         }
+    }
+
+    /// Whether something stands at a path once these values are written, of which none is above it.
+    private func isPresent(_ path: Path, after writes: [(path: Path, value: Value)]) throws -> Bool {
+        let below = writes.filter { path.contains($0.path) }
+        if below.contains(where: { !$0.value.isNull }) { return true }
+        guard !below.isEmpty else { return try !isAbsent(at: path) }
+        // What is too large to look at is not left empty by a few removals.
+        guard var left = try? value(at: path, sizeMax: TreeView.glanceMax) else { return true }
+        for write in below { left.overlay(write.path.keys[path.depth...], write.value) }
+        return !left.isNull
     }
 
     /// The priorities of ancestors that these writes leave empty.

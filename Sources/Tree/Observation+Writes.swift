@@ -11,7 +11,11 @@ extension Observation {
     /// The events of ``apply(writes:_:)``, those of each step by themselves.
     package mutating func changes(writes: [[Path]], _ view: TreeView) throws -> [[TreeEvent]] {
         let touching = writes.filter { $0.contains(where: isTouched(by:)) }
-        guard query.limit != nil, touching.count > 1 else { return [try apply(Array(touching.joined()), view)] }
+        // Where the whole was replaced too, a step would show children of both beside each other.
+        let isReplaced = touching.contains { $0.contains { $0.contains(path) } }
+        guard query.limit != nil, touching.count > 1, !isReplaced else {
+            return [try apply(Array(touching.joined()), view)]
+        }
         let before = self
         var steps: [[TreeEvent]] = []
         var value: TreeEvent?

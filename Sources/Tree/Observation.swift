@@ -320,11 +320,7 @@ public struct Observation: Sendable {
             }
             let value = old[partner].value
             guard value != child.value else { continue }
-            if query.order != .key,
-                query.sortValue(child.key, value) != query.sortValue(child.key, child.value)
-            {
-                moved.append((child, previous))
-            }
+            if query.order.isMoved(child.key, from: value, to: child.value) { moved.append((child, previous)) }
             changed.append((child, previous))
         }
         return removed.map { (.childRemoved, $0) } + added.map { (.childAdded, $0) } + moved.map { (.childMoved, $0) }

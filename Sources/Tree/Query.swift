@@ -114,6 +114,15 @@ public struct Query: Sendable, Hashable {
 }
 
 extension Query.Order {
+    /// Whether a child with another value may stand elsewhere, as Firebase sees it. By a path all objects are equal.
+    func isMoved(_ key: Key, from old: Value, to new: Value) -> Bool {
+        switch self {
+        case .key: false
+        case .value, .priority: sortValue(key, old) != sortValue(key, new)
+        case .child: Query.compare(sortValue(key, old), sortValue(key, new)) != 0
+        }
+    }
+
     /// What it looks at in a child.
     func sortValue(_ key: Key, _ value: Value) -> Value {
         switch self {

@@ -176,5 +176,49 @@ extension NodeTests {
             for _ in 0..<500 { #expect(try client.answer()["result"] != nil) }
             #expect(try client.line() == nil)
         }
+
+        /// `echo … | socat -t 5 -`: also what is answered later than at once.
+        @Test func lateAnswersReachWhoHasEndedHisSide() async throws {
+            let anna = try await TestNode("anna")
+            let first = try anna.client()
+            let key = try first.send(message: "hello")
+            var members: [JSONObject.Member] = []
+            for number in 0..<500 { members.append(.init(key: "k\(number)", value: .int(Int64(number)))) }
+            try first.set("apps/long", .object(JSONObject(members: members)))
+            let bert = try await TestNode("bert", peers: [anna])
+            try bert.client().waitUntilEqual(peers: 1)
+            // Nobody has told of this one yet.
+            let second = try first.send(message: "again")
+            let requests: [(method: String, params: JSON)] = [
+                ("node.verify", [:]), ("message.status", ["key": .string(second)]),
+                ("message.status", ["key": .string(key)]), ("message.search", ["text": "hello"]),
+                ("tree.get", ["path": "apps/long", "shallow": true]),
+                ("tree.get", ["path": "apps/long", "query": ["orderBy": "$value", "limitToLast": 1]]),
+                ("tree.observe", ["path": "apps/long", "query": ["orderBy": "$value", "limitToFirst": 1]]),
+            ]
+            for (method, params) in requests {
+                let client = try anna.client()
+                try client.request(method, params)
+                client.endSending()
+                #expect(try client.answer()["result"] != nil, "\(method)")
+                while try client.line() != nil {}
+            }
+            // All of them at once, and as a batch.
+            let client = try anna.client()
+            for (method, params) in requests { try client.request(method, params) }
+            let batch = requests.enumerated().map { index, request in
+                let line = RPCRequest(id: .int(Int64(100 + index)), method: request.method, params: request.params).line
+                return String(decoding: line.dropLast(), as: UTF8.self)
+            }
+            try client.send("[" + batch.joined(separator: ",") + "]\n")
+            client.endSending()
+            var ids: Set<Int64> = []
+            while let line = try client.line() {
+                for answer in line.array ?? [line] {
+                    if answer["result"] != nil, let id = answer["id"]?.int { ids.insert(id) }
+                }
+            }
+            #expect(ids.count == 2 * requests.count)
+        }
     }
 }

@@ -58,6 +58,69 @@ extension NodeTests {
             #expect(try exported(client, "apps/none") == .null)
         }
 
+        /// A priority stands beside the children of its node, and may be that of one that the update makes.
+        @Test func anUpdateNamesAPriorityAndAChild() async throws {
+            let node = try await TestNode("anna")
+            let client = try node.client()
+            func update(_ values: JSON) throws -> String {
+                try client.refusal("tree.update", ["path": "demo/p", "values": values])
+            }
+            #expect(try update(["a/.priority": 1, "a/y": 2]) == "none")
+            #expect(try exported(client, "demo/p") == ["a": [".priority": 1, "y": 2]])
+            #expect(try update(["a/y": .null, "a/z": 3, "a/.priority": 4, "b/.priority": 5]) == "none")
+            #expect(try exported(client, "demo/p") == ["a": [".priority": 4, "z": 3]])
+            #expect(try update(["a/z": .null, "a/.priority": 6]) == "none")
+            #expect(try exported(client, "demo/p") == .null)
+            #expect(try update(["a/.priority": 1, "a": 2]) == "invalid_path")
+            #expect(try update(["a/.priority": 1, "/a/.priority": 2]) == "invalid_path")
+        }
+
+        /// A value and its priority are one write, here and on another node: no child is seen that never was there.
+        @Test func aWriteWithPrioritiesIsOneChange() async throws {
+            let anna = try await TestNode("anna")
+            let bert = try await TestNode("bert", peers: [anna])
+            let (client, near, far) = (try anna.client(), try anna.client(), try bert.client())
+            let query: JSON = ["orderBy": "$key", "limitToLast": 2]
+            let ranked: JSON = [".value": 0, ".priority": "p"]
+            let cases: [(method: String, params: JSON, told: [String])] = [
+                (
+                    "tree.set", ["value": ["x": ranked]],
+                    ["child_removed a", "child_removed b", "child_added x null", "value"]
+                ),
+                (
+                    "tree.set", ["value": ["x": ranked, "y": 1, "z": 2]],
+                    ["child_removed a", "child_removed b", "child_added y null", "child_added z y", "value"]
+                ),
+                (
+                    "tree.update", ["values": ["b": .null, "x": ranked]],
+                    ["child_removed b", "child_added x a", "value"]
+                ),
+            ]
+            for (number, example) in cases.enumerated() {
+                let path = JSON.string("demo/w\(number)")
+                try client.set("demo/w\(number)", ["a": 1, "b": 2])
+                for follower in [near, far] {
+                    try follower.waitUntilEqual(peers: 1)
+                    try follower.call("tree.observe", ["path": path, "query": query])
+                    try follower.event("the value") { $0["path"] == path && $0["event"]?.string == "value" }
+                }
+                var params = try #require(example.params.object)
+                params["path"] = path
+                try client.call(example.method, .object(params))
+                for follower in [near, far] {
+                    var told: [String] = []
+                    try follower.event("the change") { event in
+                        let kind = event["event"]?.string ?? ""
+                        let key = event["key"]?.string.map { " " + $0 } ?? ""
+                        let isAdded = kind == "child_added"
+                        told.append(kind + key + (isAdded ? " " + (event["previous"]?.string ?? "null") : ""))
+                        return kind == "value"
+                    }
+                    #expect(told == example.told, "case \(number)")
+                }
+            }
+        }
+
         @Test func increments() async throws {
             let anna = try await TestNode("anna")
             let ben = try await TestNode("ben", peers: [anna])

@@ -53,6 +53,30 @@ private final class CountingReader: EntryReader {
         return try Entry(path: place, hlc: HLC(ms: ms), author: author, value: value)
     }
 
+    /// Whether a node is there to get a priority is decided by what the same update leaves of it.
+    @Test func aPrioritySeesTheValuesOfItsUpdate() throws {
+        let (node, x, y) = (try Path(parsing: "demo/p"), try Path(parsing: "demo/p/x"), try Path(parsing: "demo/p/y"))
+        let place = try #require(node.appending(.priority))
+        func paths(_ reader: some EntryReader, _ mutations: [Mutation]) throws -> [Path] {
+            try entries(reader, mutations).map(\.path)
+        }
+        let (one, empty) = (Value.integer(1), ArrayReader([]))
+        #expect(try paths(empty, [.setPriority(node, one), .set(y, one)]) == [y, place])
+        #expect(try paths(empty, [.setPriority(node, one), .add(y, one)]).last == place)
+        #expect(try paths(empty, [.setPriority(node, one), .set(y, .null)]).isEmpty)
+        let there = ArrayReader([try Entry(path: x, hlc: HLC(ms: 1 << 40), author: author, value: one)])
+        #expect(try paths(there, [.setPriority(node, one), .set(x, .null)]) == [x])
+        #expect(try paths(there, [.setPriority(node, one), .set(x, .null), .set(y, one)]).last == place)
+        #expect(try paths(there, [.setPriority(node, one)]) == [place])
+        // What ends with the node is ended once.
+        let ranked = ArrayReader([
+            try Entry(path: place, hlc: HLC(ms: 1 << 40), author: author, value: one),
+            try Entry(path: x, hlc: HLC(ms: 1 << 40), author: author, value: one),
+        ])
+        let ended = try entries(ranked, [.setPriority(node, .integer(2)), .set(x, .null)])
+        #expect(ended.map(\.path) == [x, place] && ended.last?.value == .null)
+    }
+
     /// A counter to which much was added takes one more, and nobody reads what was added before.
     @Test func anAdditionToMany() throws {
         let path = try Path(parsing: "apps/n")

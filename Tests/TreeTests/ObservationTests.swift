@@ -61,11 +61,13 @@ private final class Entries: EntryReader {
 
     /// Firebase's events, in their order, from the two readings alone.
     private func expected(_ before: Reading, _ after: Reading, _ query: Query) -> [TreeEvent] {
+        // By a path all objects are equal.
+        func differ(_ a: Value, _ b: Value) -> Bool { a != b && (a.object == nil || b.object == nil) }
         func moves(_ a: Value, _ b: Value) -> Bool {
             switch query.order {
             case .key, .priority: false
             case .value: a != b
-            case .child(let path): a.descendant(path.keys) != b.descendant(path.keys)
+            case .child(let path): differ(a.descendant(path.keys), b.descendant(path.keys))
             }
         }
         func event(_ kind: TreeEvent.Kind, _ index: Int) -> TreeEvent {
@@ -127,6 +129,40 @@ private final class Entries: EntryReader {
                 guard events == wanted else { return }
             }
         }
+    }
+
+    /// What changes inside of an object that children are ordered by moves none of them.
+    @Test func objectsAreEqualInAnOrder() throws {
+        let entries = Entries()
+        let (path, place) = (try Path(parsing: "apps/x"), try Path(parsing: "apps/x/a/n/deeper"))
+        try entries.write(place, .integer(1))
+        var observation = Observation(
+            path: path, query: Query(order: .child(try Path(parsing: "n"))),
+            kinds: [.childMoved, .childChanged], sizeMax: 1 << 20)
+        _ = try observation.start(TreeView(entries))
+        try entries.write(place, .integer(2))
+        #expect(try observation.apply([place], TreeView(entries)).map(\.kind) == [.childChanged])
+        try entries.write(try Path(parsing: "apps/x/a/n"), .integer(2))
+        let events = try observation.apply([try Path(parsing: "apps/x/a/n")], TreeView(entries))
+        #expect(events.map(\.kind) == [.childMoved, .childChanged])
+    }
+
+    /// Where the whole is replaced and more is written behind it, no child of before is seen beside one of after.
+    @Test func aReplacedWholeIsOneStep() throws {
+        let entries = Entries()
+        let (path, late) = (try Path(parsing: "apps/x"), try Path(parsing: "apps/x/y"))
+        for name in ["a", "b"] { try entries.write(try Path(parsing: "apps/x/" + name), .integer(1)) }
+        var observation = Observation(
+            path: path, query: Query(limit: .last(2)), kinds: Set(TreeEvent.Kind.allCases), sizeMax: 1 << 20)
+        _ = try observation.start(TreeView(entries))
+        try entries.write(path, .object(ObjectValue([(try #require(Key("x")), .integer(2))])))
+        try entries.write(late, .integer(3))
+        let events = try observation.apply(writes: [[path], [late]], TreeView(entries))
+        let told = events.map { "\($0.kind.rawValue) \($0.key?.text ?? "") \($0.previous?.text ?? "")" }
+        #expect(
+            told == [
+                "child_removed a ", "child_removed b ", "child_added x ", "child_added y x", "value  ",
+            ])
     }
 
     /// A window that grows beyond its bound ends the observation, whichever way a child comes in.
