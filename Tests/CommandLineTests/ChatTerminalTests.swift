@@ -99,4 +99,28 @@ struct ChatTerminalTests {
         #expect(chat.process.terminationStatus == 0 && terminal.isCooked)
         #expect(try await node.run("daemon", "stop").status == 0)
     }
+
+    /// A command in another shell takes the daemon to another workspace: the chat says so and goes on there.
+    @Test func theDaemonComesBackInAnotherWorkspace() async throws {
+        let node = try await DaemonAndClient()
+        let terminal = try PseudoTerminal()
+        let chat = try chat(node, terminal)
+        #expect(await terminal.shows("#general › "))
+        #expect(try await node.run("workspace", "create", "team").status == 0)
+        #expect(await terminal.shows("workspace team · you are ada"))
+        #expect(await terminal.shows("#general › "))
+        terminal.type("among us\r")
+        #expect(await terminal.shows("ada │ among us"))
+        terminal.type("/join #inside\r")
+        #expect(await terminal.shows("#inside › "))
+        #expect(try await node.run("workspace", "leave").status == 0)
+        #expect(await terminal.shows("workspace open, which anybody on the network can read · you are ada"))
+        #expect(await terminal.shows("#general › "))
+        terminal.type("for anybody\r")
+        #expect(await terminal.shows("ada │ for anybody"))
+        #expect(try await node.run("read", "general", "--json").out.contains("for anybody"))
+        terminal.type("/quit\r")
+        await chat.end()
+        #expect(chat.process.terminationStatus == 0 && terminal.isCooked)
+    }
 }

@@ -19,6 +19,8 @@ final class ChatLoop {
     private var decoder = KeyDecoder()
     private var screen: ChatScreen
     private var typing = TypingSignal()
+    /// Id of the workspace that is shown: the daemon may come back in another one.
+    private var workspace = ""
     private var subscription: JSON?
     /// Of how far one's own messages have come; nil with a daemon that does not tell.
     private var progress: JSON?
@@ -172,24 +174,44 @@ final class ChatLoop {
     private func reconnect() {
         guard let client = try? ControlClient.connect(places, timeoutMs: 1_000) else { return }
         self.client = client
-        model.uid = client.hello.uid
+        model.isConnected = true
         attempt { client in
+            guard try Self.workspaceID(client) == self.workspace else { return try self.moveIn(client) }
+            self.model.uid = client.hello.uid
             try self.observe(client, channel: self.model.current)
-            self.model.isConnected = true
             self.show(self.model.notice("connected again"))
         }
     }
 
+    /// The workspace's id; its name with a daemon that does not tell.
+    private static func workspaceID(_ client: ControlClient) throws -> String {
+        do throws(ClientError) {
+            return try client.call("workspace.show", timeoutMs: Self.callTimeoutMs)["id"]?.string
+                ?? client.hello.workspace
+        } catch {
+            guard case .refused = error else { throw error }
+            return client.hello.workspace
+        }
+    }
+
+    /// The daemon is in another workspace now: nothing that was known holds there, and who reads is to be seen.
+    private func moveIn(_ client: ControlClient) throws {
+        (model, unanswered) = (model.inAnotherWorkspace(uid: client.hello.uid), nil)
+        typing.reset()
+        try enterWorkspace(client, .yellow)
+    }
+
     private func greet() throws {
         guard let client else { return }
+        try enterWorkspace(client, .bold)
+    }
+
+    private func enterWorkspace(_ client: ControlClient, _ style: Style.Attribute) throws {
+        workspace = try Self.workspaceID(client)
         let rows = try client.call("people.list", timeoutMs: Self.callTimeoutMs)
         model.fill(try Fields(rows).rows("people", PersonRow.init(json:)))
-        let name = model.names.shown(client.hello.uid)
-        output.line(
-            "\(output.styled("starling", .bold)) · workspace \(Escaper.escape(client.hello.workspace))"
-                + Workspace.readers(of: client.hello.workspace) + " · you are \(output.styled(name, .bold))")
-        output.line(output.styled("/nick NAME changes your name, /help lists the commands, /quit leaves", .dim))
-        try observe(client, channel: "#general")
+        show(model.header(workspace: client.hello.workspace, style))
+        try observe(client, channel: ChatModel.general)
     }
 
     /// Subscribes to everything, on a new connection.
@@ -200,7 +222,12 @@ final class ChatLoop {
         try client.call("people.observe", timeoutMs: Self.callTimeoutMs)
         try client.call("node.observe", timeoutMs: Self.callTimeoutMs)
         (subscription, progress) = (nil, nil)
-        try enter(client, channel.isEmpty ? "#general" : channel)
+        do {
+            try enter(client, channel.isEmpty ? ChatModel.general : channel)
+        } catch ClientError.refused(let error) where error.reason == .notFound && channel != ChatModel.general {
+            show(model.complaint("\(model.currentName) is not there any more"))
+            try enter(client, ChatModel.general)
+        }
     }
 
     /// Shows another channel.

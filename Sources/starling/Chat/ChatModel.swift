@@ -6,6 +6,8 @@ struct ChatModel: Sendable {
     static let rememberedMax = 2_000
     /// Messages shown of what was written before.
     static let backlog = 30
+    /// The channel that is in each workspace.
+    static let general = "#general"
 
     /// One's own; another after `identity new`.
     var uid: String
@@ -265,7 +267,7 @@ struct ChatModel: Sendable {
         wrapped(text).map { style.apply($0, [.red]) }
     }
 
-    private func wrapped(_ text: String) -> [String] {
+    func wrapped(_ text: String) -> [String] {
         MessageFormat.wrapped(text, max(20, columns - 3)).map { "  " + $0 }
     }
 
