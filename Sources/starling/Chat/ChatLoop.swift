@@ -104,6 +104,8 @@ final class ChatLoop {
         switch editor.apply(key) {
         case .nothing: break
         case .changed: tellTyping()
+        case .tooLong:
+            show(model.complaint("a message has at most \(LineEditor.textMax) bytes; nothing of this was taken"))
         case .submit(let line):
             submit(line)
             tellTyping()
