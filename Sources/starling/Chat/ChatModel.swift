@@ -180,7 +180,7 @@ struct ChatModel: Sendable {
             }
             place = (at, row.channel)
             let name = people[row.senderId] == nil ? Escaper.escape(row.senderName) : names.shown(row.senderId)
-            lines += format.lines(row, time: at, name: name, isOwn: row.senderId == uid)
+            lines += shortened(row, format) { format.lines($0, time: at, name: name, isOwn: row.senderId == uid) }
         }
         return lines + notice("found: \(Words.count(Int64(rows.count), "message", "messages"))")
     }
@@ -212,11 +212,13 @@ struct ChatModel: Sendable {
         }
         let warning = people[row.senderId]?.namesakeOf == nil ? "" : "⚠"
         let name = warning + names.shown(row.senderId)
-        guard row.senderId == uid else { return lines + format.lines(row, time: at, name: name) }
+        guard row.senderId == uid else {
+            return lines + shortened(row, format) { format.lines($0, time: at, name: name) }
+        }
         // An edit comes later than what it changes; its line has no mark of its own.
         if mark.isEmpty { remember(shown: row, name) }
         let status = mark.isEmpty ? self.mark(of: row.key) : .waiting
-        return lines + format.lines(row, time: at, name: name, isOwn: true, status: status)
+        return lines + shortened(row, format) { format.lines($0, time: at, name: name, isOwn: true, status: status) }
     }
 
     /// Messages of one's own whose marks still change: more are on no screen.
