@@ -183,6 +183,10 @@ struct ChatModelTests {
         #expect(model.status().text == "3 people are typing…")
         model.isConnected = false
         #expect(model.status().text == "no connection to the daemon, trying again…")
+        model.start = "starling daemon start"
+        #expect(model.status().text == "no daemon; start it: starling daemon start")
+        model.columns = 40
+        #expect(model.status().text == "starling daemon start")
     }
 
     @Test func channelChanges() {

@@ -86,7 +86,11 @@ struct ChatTerminalTests {
         #expect(await terminal.shows("#general › "))
         #expect(try await node.run("daemon", "stop").status == 0)
         #expect(await terminal.shows("no connection to the daemon, trying again…"))
-        terminal.type("kept\r")
+        #expect(await terminal.shows("start it: starling --home"))
+        // Typing is no reason to complain.
+        terminal.type("ke")
+        #expect(await terminal.shown(until: "#general › ke")?.contains("not connected") == false)
+        terminal.type("pt\r")
         #expect(await terminal.shows("not connected to the daemon"))
         #expect(await terminal.shows("#general › kept"))
         let again = try await node.run("daemon", "start", "--", "--no-discovery", "--listen", "127.0.0.1:0")

@@ -6,6 +6,8 @@ internal import Glibc
 final class ChatLoop {
     /// How often the daemon is looked for while it is away.
     private static let retryMs: Int32 = 500
+    /// A daemon that starts anew is back within this; for another one the user has to do something.
+    private static let patienceMs: Int64 = 3_000
     /// An escape that nothing follows within this is the key.
     private static let escapeMs: Int32 = 50
     /// Nobody waits longer for a line they have typed.
@@ -26,6 +28,8 @@ final class ChatLoop {
     private var progress: JSON?
     /// A message that may or may not have been stored, with its key: sending it again cannot double it.
     var unanswered: (text: String, key: JSON)?
+    /// When the daemon went away; nil while it is there.
+    private var lostAtMs: Int64?
     private var isOver = false
 
     init(_ client: ControlClient, _ places: SocketPlaces, _ output: Output) {
@@ -49,6 +53,7 @@ final class ChatLoop {
         while !isOver {
             // Also those that came with an answer: nothing is readable any more for them.
             if client == nil { reconnect() } else { takeEvents() }
+            if let lostAtMs, ChatTerminal.nowMs() - lostAtMs >= Self.patienceMs { model.start = places.startCommand }
             draw()
             step()
         }
@@ -128,6 +133,8 @@ final class ChatLoop {
     }
 
     private func tellTyping() {
+        // Without a daemon nobody would see it, and who types need not hear of that at every word.
+        guard client != nil else { return typing.reset() }
         let isComposing = !editor.isEmpty && editor.characters.first != "/"
         guard let isTyping = typing.keyPressed(isComposing: isComposing, nowMs: ChatTerminal.nowMs()) else { return }
         attempt { client in
@@ -170,13 +177,14 @@ final class ChatLoop {
     private func lose(_ error: any Error) {
         client = nil
         model.isConnected = false
+        lostAtMs = lostAtMs ?? ChatTerminal.nowMs()
         show(model.complaint(Escaper.escape("\(error)")))
     }
 
     private func reconnect() {
         guard let client = try? ControlClient.connect(places, timeoutMs: 1_000) else { return }
         self.client = client
-        model.isConnected = true
+        (model.isConnected, model.start, lostAtMs) = (true, nil, nil)
         attempt { client in
             guard try Self.workspaceID(client) == self.workspace else { return try self.moveIn(client) }
             self.model.uid = client.hello.uid

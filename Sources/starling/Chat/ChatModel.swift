@@ -21,6 +21,8 @@ struct ChatModel: Sendable {
     /// Key of the channel on the screen; empty before one was joined.
     private(set) var current = ""
     var isConnected = true
+    /// How to start a daemon, where none has been there for a while.
+    var start: String?
     private var messages: [String: MessageRow] = [:]
     private var order: [String] = []
     private var isCatchingUp = false
@@ -277,7 +279,7 @@ struct ChatModel: Sendable {
 
     /// Who types on the left, unread channels on the right; empty if there is neither.
     func status() -> (text: String, width: Int) {
-        let left = isConnected ? typing() : "no connection to the daemon, trying again…"
+        let left = isConnected ? typing() : disconnected
         let unread = channels.filter { $0.unread > 0 && $0.key != current && !$0.archived }
             .map { "#\(Escaper.escape($0.name)) \($0.unread)" }.joined(separator: "  ")
         guard !left.isEmpty || !unread.isEmpty else { return ("", 0) }
@@ -288,6 +290,12 @@ struct ChatModel: Sendable {
         let text = style.apply(fitted, [isConnected ? .dim : .red])
         guard !right.isEmpty else { return (text, TextWidth.of(fitted)) }
         return (text + String(repeating: " ", count: max(1, gap)) + style.apply(right, [.yellow]), room)
+    }
+
+    private var disconnected: String {
+        guard let start = start.map({ Escaper.escape($0) }) else { return "no connection to the daemon, trying again…" }
+        let words = "no daemon; start it: \(start)"
+        return TextWidth.of(words) < columns ? words : start
     }
 
     private func typing() -> String {
