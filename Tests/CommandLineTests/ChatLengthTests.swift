@@ -54,4 +54,53 @@ struct ChatLengthTests {
         let lines = model.take(message((1...count).map(String.init).joined(separator: "\n")))
         #expect(lines.count == 1 + count && lines.last?.hasSuffix("│ \(count)") == true)
     }
+
+    @Test(arguments: [80, 40, 24]) func nothingIsBrokenWithinWords(_ columns: Int) {
+        let model = model(columns: columns)
+        let help = model.help()
+        let header = model.header(workspace: "open", .bold)
+        for line in help + header { #expect(TextWidth.of(line) < columns, "\(line)") }
+        let words = (help + header).flatMap { $0.split(separator: " ") }
+        for command in ChatInput.commands {
+            for word in "\(command.name) \(command.arguments) \(command.meaning)".split(separator: " ") {
+                #expect(words.contains(word), "\(word)")
+            }
+        }
+    }
+
+    @Test func whatDoesNotFitStandsBelowTheLastColumn() {
+        #expect(StyledLine.wrapped("  a  one two", columns: 20) == ["  a  one two"])
+        #expect(
+            StyledLine.wrapped("  /join #name  go to a channel", columns: 25) == [
+                "  /join #name  go to a", "    channel",
+            ])
+        #expect(
+            StyledLine.wrapped("  /who  list the people here", columns: 20) == ["  /who  list the", "        people here"]
+        )
+        #expect(
+            StyledLine.wrapped("  #a  " + String(repeating: "x", count: 20), columns: 20) == [
+                "  #a  " + String(repeating: "x", count: 14), "      " + String(repeating: "x", count: 6),
+            ])
+        // Each line has its style, whatever is written between them.
+        #expect(
+            StyledLine.wrapped("  \u{1b}[36m#a\u{1b}[0m  \u{1b}[2mthis is its topic\u{1b}[0m", columns: 20) == [
+                "  \u{1b}[36m#a\u{1b}[0m  \u{1b}[2mthis is its\u{1b}[0m", "      \u{1b}[2mtopic\u{1b}[0m",
+            ])
+        #expect(StyledLine.wrapped(String(repeating: "日", count: 11), columns: 20).map(TextWidth.of) == [20, 2])
+    }
+
+    @Test func peopleWithoutHalfALineOfUID() {
+        let uid = "FceS6e8ohRYEHm6Kj7pWr4tsc5EavVANWMdGW7Har5c"
+        let rows = [
+            PersonRow(uid: uid, name: "alice", state: .online, since: 0, isSelf: true),
+            PersonRow(uid: Self.bob, name: "bob", state: .offline, since: nil, namesakeOf: uid),
+        ]
+        let output = Output()
+        let lines = Who.lines(rows, [], nowMs: 0, output)
+        let wide = model(columns: 80).people(lines, rows.map(\.uid)).map(Style.without)
+        #expect(wide[0] == "  ●  alice  online (you)  FceS6e8o" && wide[1].hasSuffix("uidOfBob"))
+        #expect(wide.joined(separator: " ").hasSuffix("verify-identity \(Self.bob)"), "what is to be copied is whole")
+        let narrow = model(columns: 40).people(lines, rows.map(\.uid))
+        #expect(narrow[0] == "  ●  alice  online (you)" && narrow.allSatisfy { TextWidth.of($0) < 40 })
+    }
 }

@@ -23,9 +23,9 @@ extension ChatLoop {
         case .join(let name): join(ChannelWord.bare(name))
         case .who:
             let lines = Who.lines(sortedPeople, model.channels, nowMs: LocalTime.nowMs(), output)
-            show(lines.map { "  " + $0 })
+            show(model.people(lines, sortedPeople.map(\.uid)))
         case .channels: listChannels()
-        case .help: help()
+        case .help: show(model.help())
         case .topic(let text): topic(text)
         case .nick(let name): call("profile.set", ["name": .string(name)])
         case .edit(let text): edit(text)
@@ -120,20 +120,6 @@ extension ChatLoop {
     private func listChannels() {
         var table = Table()
         for row in model.channels where !row.archived { Channels.add(row, to: &table, output) }
-        show(table.lines().map { "  " + $0 })
-    }
-
-    private func help() {
-        var table = Table()
-        for command in ChatInput.commands {
-            let words = command.arguments.isEmpty ? command.name : "\(command.name) \(command.arguments)"
-            table.add(.init(words) { self.output.styled($0, .cyan) }, .init(command.meaning))
-        }
-        let (held, read) = (StatusMark.held, StatusMark.read)
-        let marks =
-            "beside your messages: \(held.text(isPlain: model.isPlain).drop { $0 == " " }) another node has it, "
-            + "\(read.text(isPlain: model.isPlain)) somebody has read it"
-        let keys = "Alt+Enter begins a new line within the message; Tab completes names and commands; ^C twice leaves"
-        show(table.lines().map { "  " + $0 } + model.notice(marks) + model.notice(keys))
+        show(model.list(table.lines()))
     }
 }

@@ -178,7 +178,7 @@ struct ChatModel: Sendable {
             let at = time(row.createdAt)
             if place.map({ !$0.day.isSameDay(as: at) || $0.channel != row.channel }) ?? true {
                 let name = channels.first { $0.key == row.channel }?.name ?? row.channel
-                lines.append(format.dayLine(at, channel: name))
+                lines += StyledLine.wrapped(format.dayLine(at, channel: name), columns: columns - 1)
             }
             place = (at, row.channel)
             let name = people[row.senderId] == nil ? Escaper.escape(row.senderName) : names.shown(row.senderId)
@@ -201,7 +201,7 @@ struct ChatModel: Sendable {
         var lines: [String] = []
         let at = time(row.createdAt)
         if mark.isEmpty, lastDay.map({ !$0.isSameDay(as: at) }) ?? true {
-            lines.append(format.dayLine(at))
+            lines += StyledLine.wrapped(format.dayLine(at), columns: columns - 1)
             lastDay = at
         }
         if mark.isEmpty, let key = row.replyTo, let answered = messages[key] {
