@@ -10,6 +10,7 @@ struct ChatInputTests {
         ("/nick Ada Lovelace", .nick("Ada Lovelace")), ("/edit", .edit(nil)), ("/edit new\ntext", .edit("new\ntext")),
         ("/delete", .delete), ("/react 👍", .react("👍")), ("/help", .help), ("/?", .help), ("/quit", .quit),
         ("/q", .quit),
+        ("/create #lunch", .create("#lunch")), ("/create", .mistake("which channel? /create #name")),
         ("/channels", .channels), ("/join", .mistake("where to? /join #name")),
         ("/nick ", .mistake("what name? /nick NAME")),
         ("/search  two words ", .search("two words")), ("/find x", .search("x")),
@@ -32,6 +33,9 @@ struct ChatInputTests {
         for command in ChatInput.commands {
             guard case .mistake(let words) = ChatInput("\(command.name) x") else { continue }
             Issue.record("\(command.name): \(words)")
+        }
+        for name in ChatInput.completions {
+            if case .mistake(let words) = ChatInput("\(name) x") { Issue.record("\(name): \(words)") }
         }
     }
 

@@ -201,6 +201,20 @@ struct ChatModelTests {
         #expect(model.currentName == "#agora")
     }
 
+    @Test func whatMayBeMeant() {
+        var model = joined()
+        _ = model.take(ChannelRow(key: "k-old", name: "oldgames", archived: true))
+        let words = model.completions
+        #expect(["/create", "/unmute", "/unblock", "#general", "#ops", "ada", "bob"].allSatisfy(words.contains))
+        #expect(!words.contains("#oldgames") && Set(words).count == words.count)
+        #expect(model.choices(["#general", "#g\u{1b}"]) == ["  #general  #g\\x1b"])
+        #expect(model.choices((100..<200).map { "#\($0)" }).last?.hasSuffix("#139  …") == true)
+        #expect(
+            model.noChannel("genral") == ["  there is no #genral; did you mean #general? /create genral opens it"])
+        #expect(model.noChannel("oldgame") == ["  there is no #oldgame; /create oldgame opens it"])
+        #expect(model.noChannel("x") == ["  there is no #x; /create x opens it"], "all short names are near")
+    }
+
     @Test func nothingFromOthersReachesTheTerminalRaw() {
         var model = model()
         let nasty = "\u{1b}]0;x\u{7}\u{202e}\r"

@@ -98,7 +98,7 @@ struct LineEditorTests {
         var common = make("/join #")
         #expect(common.complete(candidates) == .changed)
         #expect(common.text == "/join #g")
-        #expect(common.complete(candidates) == .nothing)
+        #expect(common.complete(candidates) == .choices(["#general", "#games"]) && common.text == "/join #g")
         var none = make("/join #x")
         #expect(none.complete(candidates) == .nothing)
         var empty = make("hi ")

@@ -2,6 +2,7 @@
 enum ChatInput: Sendable, Equatable {
     case message(String)
     case join(String)
+    case create(String)
     case who, channels, help, quit
     /// Nil asks for the topic, empty takes it away.
     case topic(String?)
@@ -21,7 +22,8 @@ enum ChatInput: Sendable, Equatable {
 
     /// The commands with what follows them and what they do, for `/help` and Tab.
     static let commands: [(name: String, arguments: String, meaning: String)] = [
-        ("/join", "#name", "go to a channel; opens it if there is none"),
+        ("/join", "#name", "go to a channel"),
+        ("/create", "#name", "open a channel, for everybody, and go there"),
         ("/channels", "", "list the channels"),
         ("/who", "", "list the people"),
         ("/topic", "[TEXT]", "show or set what this channel is about; - takes it away"),
@@ -36,6 +38,9 @@ enum ChatInput: Sendable, Equatable {
         ("/help", "", "this list"),
         ("/quit", "", "leave; the daemon goes on receiving"),
     ]
+
+    /// What Tab completes: the listed ones and those that end what they do.
+    static let completions = (commands.map(\.name) + ["/unmute", "/unblock"]).sorted()
 
     init(_ line: String) {
         guard line.hasPrefix("/") else {
@@ -55,6 +60,7 @@ enum ChatInput: Sendable, Equatable {
     private static func command(_ name: String, _ rest: String) -> ChatInput {
         switch name {
         case "/join", "/j": rest.isEmpty ? .mistake("where to? /join #name") : .join(rest)
+        case "/create": rest.isEmpty ? .mistake("which channel? /create #name") : .create(rest)
         case "/who", "/names": .who
         case "/channels", "/list": .channels
         case "/topic": .topic(rest.isEmpty ? nil : rest == "-" ? "" : rest)

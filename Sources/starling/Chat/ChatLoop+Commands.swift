@@ -21,6 +21,7 @@ extension ChatLoop {
     func carryOut(_ command: ChatInput) {
         switch command {
         case .join(let name): join(ChannelWord.bare(name))
+        case .create(let name): create(ChannelWord.bare(name))
         case .who:
             let lines = Who.lines(sortedPeople, model.channels, nowMs: LocalTime.nowMs(), output)
             show(model.people(lines, sortedPeople.map(\.uid)))
@@ -73,7 +74,18 @@ extension ChatLoop {
         }
     }
 
+    /// Opens no channel: whoever mistypes a name would open one on all nodes.
     private func join(_ name: String) {
+        attempt { client in
+            do {
+                try self.enter(client, "#" + name)
+            } catch ClientError.refused(let error) where error.reason == .notFound {
+                self.show(self.model.noChannel(name))
+            }
+        }
+    }
+
+    private func create(_ name: String) {
         attempt { client in
             let row = try ChannelRow(
                 json: client.call("channel.create", ["name": .string(name)], timeoutMs: Self.callTimeoutMs))

@@ -123,13 +123,13 @@ final class ChatLoop {
         case .redraw:
             output.text(screen.cleared())
         case .complete:
-            if editor.complete(candidates()) == .changed { tellTyping() }
+            switch editor.complete(model.completions) {
+            case .changed: tellTyping()
+            case .choices(let words): show(model.choices(words))
+            default: break
+            }
+        case .choices: break
         }
-    }
-
-    private func candidates() -> [String] {
-        ChatInput.commands.map(\.name) + model.channels.map { "#" + $0.name }
-            + model.people.values.map { model.names.shown($0.uid) }.sorted()
     }
 
     private func tellTyping() {

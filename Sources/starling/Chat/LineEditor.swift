@@ -21,6 +21,8 @@ struct LineEditor: Sendable {
         case redraw
         /// Tab: call ``complete(_:)`` with what may stand here.
         case complete
+        /// What may stand here, where Tab cannot decide.
+        case choices([String])
     }
 
     private(set) var characters: [Character] = []
@@ -190,7 +192,7 @@ struct LineEditor: Sendable {
         let matching = candidates.filter { $0.lowercased().hasPrefix(word.lowercased()) }
         guard let first = matching.first, !word.isEmpty else { return .nothing }
         let common = matching.dropFirst().reduce(first) { $0.commonPrefix(with: $1) }
-        guard matching.count == 1 || common.count > word.count else { return .nothing }
+        guard matching.count == 1 || common.count > word.count else { return .choices(matching) }
         _ = remove(cursor - word.count..<cursor)
         return insert(matching.count == 1 ? first + " " : common)
     }
