@@ -29,6 +29,21 @@ struct ChatInputTests {
         #expect(ChatInput(line) == input)
     }
 
+    @Test func aReactionIsShort() {
+        let scotland = "\u{1F3F4}\u{E0067}\u{E0062}\u{E0073}\u{E0063}\u{E0074}\u{E007F}"
+        for emoji in ["👍", "👩‍👧", scotland, "+1", "so it is, indeed"] {
+            #expect(ChatInput("/react \(emoji)") == .react(emoji))
+        }
+        let accents = "e" + String(repeating: "\u{301}", count: 40)
+        let long = ["this is a whole sentence", String(repeating: "👍", count: 9), accents]
+        for words in long {
+            guard case .mistake = ChatInput("/react \(words)") else {
+                Issue.record("\(words)")
+                continue
+            }
+        }
+    }
+
     @Test func everyListedCommandExists() {
         for command in ChatInput.commands {
             guard case .mistake(let words) = ChatInput("\(command.name) x") else { continue }

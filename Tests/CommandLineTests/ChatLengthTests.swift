@@ -75,8 +75,9 @@ struct ChatLengthTests {
                 "  /join #name  go to a", "    channel",
             ])
         #expect(
-            StyledLine.wrapped("  /who  list the people here", columns: 20) == ["  /who  list the", "        people here"]
-        )
+            StyledLine.wrapped("  /who  list the people here", columns: 20) == [
+                "  /who  list the", "        people here",
+            ])
         #expect(
             StyledLine.wrapped("  #a  " + String(repeating: "x", count: 20), columns: 20) == [
                 "  #a  " + String(repeating: "x", count: 14), "      " + String(repeating: "x", count: 6),

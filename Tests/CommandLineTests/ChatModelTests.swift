@@ -96,6 +96,11 @@ struct ChatModelTests {
         var row = message("k1", "yes", from: Self.me)
         row.replyTo = "k0"
         #expect(model.take(row) == ["  ↳ bob: first", "14:03           ada │ yes"])
+        // Several lines on one, as the input line has them; and what is no emoji does not fill the screen.
+        var long = message("k2", "one\ntwo\r\n\tthree")
+        _ = model.take(long)
+        long.reactions = [.init(emoji: String(repeating: "x", count: 40), uids: [Self.me])]
+        #expect(model.take(long) == ["  ada xxxxxxxxxxxxxxx… “one⏎two⏎ three”"])
     }
 
     @Test func whatASearchFinds() {

@@ -1,3 +1,5 @@
+internal import ControlAPI
+
 /// What a line typed into the chat means.
 enum ChatInput: Sendable, Equatable {
     case message(String)
@@ -67,7 +69,7 @@ enum ChatInput: Sendable, Equatable {
         case "/nick": rest.isEmpty ? .mistake("what name? /nick NAME") : .nick(rest)
         case "/edit", "/e": .edit(rest.isEmpty ? nil : rest)
         case "/delete": .delete
-        case "/react": rest.isEmpty ? .mistake("which emoji? /react 👍") : .react(rest)
+        case "/react": reaction(rest)
         case "/search", "/find": rest.isEmpty ? .mistake("for what? /search WORDS") : .search(rest)
         case "/mute", "/unmute":
             rest.isEmpty ? .mistake("whom? \(name) NAME") : .mute(rest, isOver: name == "/unmute")
@@ -78,6 +80,17 @@ enum ChatInput: Sendable, Equatable {
         case "/quit", "/exit", "/q": .quit
         default: .mistake("there is no \(name); /help lists what there is, // begins a message with a slash")
         }
+    }
+
+    /// Columns of a reaction: it stands in a row with others, below a message.
+    static let reactionColumns = 16
+    /// No emoji has more bytes.
+    private static let reactionBytes = 64
+
+    private static func reaction(_ rest: String) -> ChatInput {
+        guard !rest.isEmpty else { return .mistake("which emoji? /react 👍") }
+        let isShort = TextWidth.of(Escaper.escape(rest)) <= reactionColumns && rest.utf8.count <= reactionBytes
+        return isShort ? .react(rest) : .mistake("a reaction is an emoji or a short word; to say more, write a message")
     }
 
     private static func trimmed(_ text: String) -> String {

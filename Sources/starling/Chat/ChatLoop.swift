@@ -8,8 +8,6 @@ final class ChatLoop {
     private static let retryMs: Int32 = 500
     /// A daemon that starts anew is back within this; for another one the user has to do something.
     private static let patienceMs: Int64 = 3_000
-    /// An escape that nothing follows within this is the key.
-    private static let escapeMs: Int32 = 50
     /// Nobody waits longer for a line they have typed.
     static let callTimeoutMs = 5_000
 
@@ -19,6 +17,8 @@ final class ChatLoop {
     var model: ChatModel
     var editor = LineEditor()
     private var decoder = KeyDecoder()
+    /// When keys came last.
+    private var typedAtMs: Int64 = 0
     private var screen: ChatScreen
     private var typing = TypingSignal()
     /// Id of the workspace that is shown: the daemon may come back in another one.
@@ -60,7 +60,6 @@ final class ChatLoop {
     }
 
     private func step() {
-        let timeoutMs = decoder.isWaiting ? Self.escapeMs : client == nil ? Self.retryMs : -1
         let wake = ChatTerminal.wait(daemon: client?.fileDescriptor, timeoutMs: timeoutMs)
         if wake.resized { resize() }
         if wake.input {
@@ -68,10 +67,23 @@ final class ChatLoop {
                 isOver = true
                 return
             }
+            typedAtMs = ChatTerminal.nowMs()
             for key in decoder.feed(bytes) where !isOver { press(key) }
-        } else if decoder.isWaiting {
-            for key in decoder.timeOut() { press(key) }
+        } else if remainingMs == 0 {
+            // Not at any wake: the daemon's events say nothing of keys.
+            for key in decoder.timeOut() where !isOver { press(key) }
         }
+    }
+
+    /// How long the keys that have begun may still go on; nil if none have.
+    private var remainingMs: Int64? {
+        decoder.patienceMs.map { max(0, typedAtMs + $0 - ChatTerminal.nowMs()) }
+    }
+
+    private var timeoutMs: Int32 {
+        let retryMs = client == nil ? Self.retryMs : -1
+        guard let remainingMs else { return retryMs }
+        return retryMs < 0 ? Int32(remainingMs) : min(retryMs, Int32(remainingMs))
     }
 
     private func resize() {

@@ -35,7 +35,9 @@ extension ChatModel {
         let short = lines.prefix(uids.count).map { line -> String in
             guard let end = ends.first(where: { line.hasSuffix($0.text) }) else { return line }
             var line = String(line.dropLast(end.text.count))
-            if columns >= Self.uidColumns { return line + style.apply(Escaper.escape(String(end.uid.prefix(8))), [.dim]) }
+            guard columns < Self.uidColumns else {
+                return line + style.apply(Escaper.escape(String(end.uid.prefix(8))), [.dim])
+            }
             while line.last == " " { line.removeLast() }
             return line
         }

@@ -238,12 +238,25 @@ struct ChatModel: Sendable {
         let (before, after) = (pairs(old), pairs(new))
         let added = after.filter { pair in !before.contains { $0 == pair } }
         let removed = before.filter { pair in !after.contains { $0 == pair } }
-        return added.flatMap { notice("\(names.shown($0.uid)) \(Escaper.escape($0.emoji)) \(quoted(new))") }
-            + removed.flatMap { notice("\(names.shown($0.uid)) took \(Escaper.escape($0.emoji)) back") }
+        // Whoever writes to the tree can react with more than an emoji.
+        func emoji(_ text: String) -> String {
+            TextWidth.fitted(Escaper.escape(text), to: ChatInput.reactionColumns)
+        }
+        return added.flatMap { notice("\(names.shown($0.uid)) \(emoji($0.emoji)) \(quoted(new))") }
+            + removed.flatMap { notice("\(names.shown($0.uid)) took \(emoji($0.emoji)) back") }
     }
 
+    /// The beginning of a message on one line, with newlines as the input line has them.
     private func excerpt(_ row: MessageRow) -> String {
-        TextWidth.fitted(Escaper.escape(row.text ?? ""), to: 40)
+        // Longer than what is shown, whatever the characters are.
+        let start = (row.text ?? "").prefix(100).map { character -> Character in
+            switch character {
+            case "\n", "\r\n", "\r": "⏎"
+            case "\t": " "
+            default: character
+            }
+        }
+        return TextWidth.fitted(Escaper.escape(String(start)), to: 40)
     }
 
     private func quoted(_ row: MessageRow) -> String {

@@ -6,16 +6,28 @@ struct KeyDecoder: Sendable {
     static let pasteMax = LineEditor.textMax
     /// No control sequence of a key is longer.
     private static let sequenceMax = 32
+    /// ^C.
+    private static let interrupt: UInt8 = 0x03
     private static let pasteEnd = Array("\u{1b}[201~".utf8)
 
     private var pending: [UInt8] = []
     private var pasted: [UInt8]?
     private var isPasteTooLong = false
 
-    /// Whether an escape sequence or a character has begun and not ended. If nothing follows soon, call ``timeOut()``.
-    var isWaiting: Bool { !pending.isEmpty && pasted == nil }
+    /// An escape that nothing follows within this is the key.
+    private static let escapeMs: Int64 = 50
+    /// A paste that nothing comes of for so long has lost its end.
+    private static let pasteMs: Int64 = 5_000
 
-    mutating func feed(_ bytes: some Sequence<UInt8>) -> [Key] {
+    /// Whether something has begun and not ended.
+    var isWaiting: Bool { patienceMs != nil }
+
+    /// If nothing follows for so long after the last byte, call ``timeOut()``; nil while nothing has begun.
+    var patienceMs: Int64? { pasted != nil ? Self.pasteMs : pending.isEmpty ? nil : Self.escapeMs }
+
+    mutating func feed(_ bytes: some Collection<UInt8>) -> [Key] {
+        // Typed into a paste that does not end: a terminal sends a paste in larger pieces.
+        if pasted != nil, bytes.elementsEqual([Self.interrupt]) { return timeOut() }
         pending.append(contentsOf: bytes)
         var keys: [Key] = []
         while let key = next() {
@@ -28,9 +40,13 @@ struct KeyDecoder: Sendable {
         return keys
     }
 
-    /// What has begun will not go on: a lone escape is the key Escape.
+    /// What has begun will not go on: a lone escape is the key Escape, and of a paste there is no more.
     mutating func timeOut() -> [Key] {
         guard isWaiting else { return [] }
+        if pasted != nil {
+            collect(pending.count)
+            return [endPaste()]
+        }
         let wasEscape = pending == [0x1B]
         pending = []
         return wasEscape ? [.escape] : []
