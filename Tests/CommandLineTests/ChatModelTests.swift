@@ -112,6 +112,11 @@ struct ChatModelTests {
         #expect(lines.count == 5 && lines[0].contains("#general ·") && lines[2].contains("#ops ·"))
         #expect(lines[1] == "14:03           bob │ here" && lines[3].hasSuffix("│ in ops"))
         #expect(!lines[3].contains("\u{1B}") && lines[4] == "  found: 2 messages")
+        let many = (0..<21).map { message("m\($0)", "number \($0)") }
+        #expect(model.found(Array(many.dropLast()), by: "x").last == "  found: 20 messages")
+        let last = model.found(many, by: "x")
+        #expect(last.count == 22 && last[1].hasSuffix("number 1"), "the oldest is what shows that there are more")
+        #expect(last.last == "  found: the last 20 of more; starling search -n 100 shows older ones")
         // Only shown: a message that comes again from the channel is new there.
         #expect(model.take(message("k1", "here")).last == "14:03           bob │ here")
     }

@@ -94,13 +94,12 @@ extension ChatLoop {
         }
     }
 
-    /// Messages that a search shows.
-    private static let foundMax: Int64 = 20
-
     private func search(_ text: String) {
         attempt { client in
             let answer = try client.call(
-                "message.search", ["text": .string(text), "limit": .int(Self.foundMax)], timeoutMs: Self.callTimeoutMs)
+                // One more than is shown, to know whether there are more.
+                "message.search", ["text": .string(text), "limit": .int(Int64(ChatModel.foundMax + 1))],
+                timeoutMs: Self.callTimeoutMs)
             self.show(self.model.found(try Fields(answer).rows("messages", MessageRow.init(json:)), by: text))
         }
     }

@@ -6,6 +6,8 @@ struct ChatModel: Sendable {
     static let rememberedMax = 2_000
     /// Messages shown of what was written before.
     static let backlog = 30
+    /// Messages that a search shows.
+    static let foundMax = 20
     /// The channel that is in each workspace.
     static let general = "#general"
 
@@ -167,14 +169,14 @@ struct ChatModel: Sendable {
     /// The last message; nil if none is remembered.
     var last: MessageRow? { order.last.flatMap { messages[$0] } }
 
-    /// Messages that a search has found, each with its channel and day.
+    /// The last messages that a search has found, each with its channel and day.
     func found(_ rows: [MessageRow], by text: String) -> [String] {
         guard !rows.isEmpty else { return notice("no message is found") }
         var format = format
         format.emphasis = Emphasis(text)
         var lines: [String] = []
         var place: (day: LocalTime, channel: String)?
-        for row in rows {
+        for row in rows.suffix(Self.foundMax) {
             let at = time(row.createdAt)
             if place.map({ !$0.day.isSameDay(as: at) || $0.channel != row.channel }) ?? true {
                 let name = channels.first { $0.key == row.channel }?.name ?? row.channel
@@ -183,6 +185,9 @@ struct ChatModel: Sendable {
             place = (at, row.channel)
             let name = people[row.senderId] == nil ? Escaper.escape(row.senderName) : names.shown(row.senderId)
             lines += shortened(row, format) { format.lines($0, time: at, name: name, isOwn: row.senderId == uid) }
+        }
+        guard rows.count <= Self.foundMax else {
+            return lines + notice("found: the last \(Self.foundMax) of more; starling search -n 100 shows older ones")
         }
         return lines + notice("found: \(Words.count(Int64(rows.count), "message", "messages"))")
     }
