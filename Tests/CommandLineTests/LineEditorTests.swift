@@ -84,7 +84,7 @@ struct LineEditorTests {
         #expect(editor.apply(.text("é")) == .changed)
         #expect(editor.text.utf8.count == LineEditor.textMax)
         #expect(editor.apply(.paste("x")) == .tooLong && editor.apply(.text("\u{7}")) == .nothing)
-        // A paste that would fit alone is refused whole where something stands: no part of it is sent as if it were all.
+        // A paste that would fit alone is refused whole where something stands: a part would be sent as if it were all.
         var started = make("see: ")
         #expect(started.apply(.paste(String(repeating: "x", count: LineEditor.textMax))) == .tooLong)
         #expect(started.apply(.pasteTooLong) == .tooLong && started.text == "see: ")
