@@ -95,7 +95,7 @@ struct ChatTerminalTests {
         #expect(await terminal.shows("#general › "))
         #expect(try await node.run("daemon", "stop").status == 0)
         #expect(await terminal.shows("no connection to the daemon, trying again…"))
-        #expect(await terminal.shows("start it: starling --home"))
+        #expect(await terminal.shows("starling --home"))
         // Typing is no reason to complain.
         terminal.type("ke")
         #expect(await terminal.shown(until: "#general › ke")?.contains("not connected") == false)
