@@ -10,6 +10,7 @@ struct ChatInputTests {
         ("/nick Ada Lovelace", .nick("Ada Lovelace")), ("/edit", .edit(nil)), ("/edit new\ntext", .edit("new\ntext")),
         ("/delete", .delete), ("/react 👍", .react("👍")), ("/help", .help), ("/?", .help), ("/quit", .quit),
         ("/q", .quit),
+        ("/create #lunch", .create("#lunch")), ("/create", .mistake("which channel? /create #name")),
         ("/channels", .channels), ("/join", .mistake("where to? /join #name")),
         ("/nick ", .mistake("what name? /nick NAME")),
         ("/search  two words ", .search("two words")), ("/find x", .search("x")),
@@ -28,10 +29,28 @@ struct ChatInputTests {
         #expect(ChatInput(line) == input)
     }
 
+    @Test func aReactionIsShort() {
+        let scotland = "\u{1F3F4}\u{E0067}\u{E0062}\u{E0073}\u{E0063}\u{E0074}\u{E007F}"
+        for emoji in ["👍", "👩‍👧", scotland, "+1", "so it is, indeed"] {
+            #expect(ChatInput("/react \(emoji)") == .react(emoji))
+        }
+        let accents = "e" + String(repeating: "\u{301}", count: 40)
+        let long = ["this is a whole sentence", String(repeating: "👍", count: 9), accents]
+        for words in long {
+            guard case .mistake = ChatInput("/react \(words)") else {
+                Issue.record("\(words)")
+                continue
+            }
+        }
+    }
+
     @Test func everyListedCommandExists() {
         for command in ChatInput.commands {
             guard case .mistake(let words) = ChatInput("\(command.name) x") else { continue }
             Issue.record("\(command.name): \(words)")
+        }
+        for name in ChatInput.completions {
+            if case .mistake(let words) = ChatInput("\(name) x") { Issue.record("\(name): \(words)") }
         }
     }
 

@@ -96,6 +96,11 @@ struct ChatModelTests {
         var row = message("k1", "yes", from: Self.me)
         row.replyTo = "k0"
         #expect(model.take(row) == ["  ↳ bob: first", "14:03           ada │ yes"])
+        // Several lines on one, as the input line has them; and what is no emoji does not fill the screen.
+        var long = message("k2", "one\ntwo\r\n\tthree")
+        _ = model.take(long)
+        long.reactions = [.init(emoji: String(repeating: "x", count: 40), uids: [Self.me])]
+        #expect(model.take(long) == ["  ada xxxxxxxxxxxxxxx… “one⏎two⏎ three”"])
     }
 
     @Test func whatASearchFinds() {
@@ -107,6 +112,11 @@ struct ChatModelTests {
         #expect(lines.count == 5 && lines[0].contains("#general ·") && lines[2].contains("#ops ·"))
         #expect(lines[1] == "14:03           bob │ here" && lines[3].hasSuffix("│ in ops"))
         #expect(!lines[3].contains("\u{1B}") && lines[4] == "  found: 2 messages")
+        let many = (0..<21).map { message("m\($0)", "number \($0)") }
+        #expect(model.found(Array(many.dropLast()), by: "x").last == "  found: 20 messages")
+        let last = model.found(many, by: "x")
+        #expect(last.count == 22 && last[1].hasSuffix("number 1"), "the oldest is what shows that there are more")
+        #expect(last.last == "  found: the last 20 of more; starling search -n 100 shows older ones")
         // Only shown: a message that comes again from the channel is new there.
         #expect(model.take(message("k1", "here")).last == "14:03           bob │ here")
     }
@@ -183,6 +193,10 @@ struct ChatModelTests {
         #expect(model.status().text == "3 people are typing…")
         model.isConnected = false
         #expect(model.status().text == "no connection to the daemon, trying again…")
+        model.start = "starling daemon start"
+        #expect(model.status().text == "no daemon; start it: starling daemon start")
+        model.columns = 40
+        #expect(model.status().text == "starling daemon start")
     }
 
     @Test func channelChanges() {
@@ -195,6 +209,20 @@ struct ChatModelTests {
         #expect(model.take(row) == ["  the topic was taken away", "  archived"])
         #expect(model.take(ChannelRow(key: Self.ops, name: "other")).isEmpty, "not the one on the screen")
         #expect(model.currentName == "#agora")
+    }
+
+    @Test func whatMayBeMeant() {
+        var model = joined()
+        _ = model.take(ChannelRow(key: "k-old", name: "oldgames", archived: true))
+        let words = model.completions
+        #expect(["/create", "/unmute", "/unblock", "#general", "#ops", "ada", "bob"].allSatisfy(words.contains))
+        #expect(!words.contains("#oldgames") && Set(words).count == words.count)
+        #expect(model.choices(["#general", "#g\u{1b}"]) == ["  #general  #g\\x1b"])
+        #expect(model.choices((100..<200).map { "#\($0)" }).last?.hasSuffix("#139  …") == true)
+        #expect(
+            model.noChannel("genral") == ["  there is no #genral; did you mean #general? /create genral opens it"])
+        #expect(model.noChannel("oldgame") == ["  there is no #oldgame; /create oldgame opens it"])
+        #expect(model.noChannel("x") == ["  there is no #x; /create x opens it"], "all short names are near")
     }
 
     @Test func nothingFromOthersReachesTheTerminalRaw() {

@@ -67,11 +67,37 @@ struct KeyDecoderTests {
         #expect(!decoder.isWaiting)
         _ = decoder.feed(Array("\u{1b}[200~".utf8))
         for _ in 0..<20 { _ = decoder.feed([UInt8](repeating: 0x61, count: 10_000)) }
-        let keys = decoder.feed(Array("\u{1b}[201~".utf8))
-        guard case .paste(let text)? = keys.first else {
-            Issue.record("\(keys.count)")
-            return
-        }
-        #expect(text.utf8.count == KeyDecoder.pasteMax)
+        let tooLong: [Key] = [.pasteTooLong, .text("x")]
+        #expect(decoder.feed(Array("\u{1b}[201~x".utf8)) == tooLong)
+    }
+
+    /// Cut at the limit, it would be sent without its end.
+    @Test(arguments: [0, 1]) func aPasteComesWholeOrNotAtAll(_ beyond: Int) {
+        let text = String(repeating: "a", count: KeyDecoder.pasteMax + beyond)
+        var decoder = KeyDecoder()
+        let expected: [Key] = [beyond == 0 ? .paste(text) : .pasteTooLong]
+        #expect(decoder.feed(Array("\u{1b}[200~\(text)\u{1b}[201~".utf8)) == expected)
+        let next: [Key] = [.paste("b")]
+        #expect(decoder.feed(Array("\u{1b}[200~b\u{1b}[201~".utf8)) == next, "the next one is another")
+    }
+
+    /// Without its end, a paste would take every key for text, for ever.
+    @Test func aPasteWithoutEndIsEnded() throws {
+        let pasted: [Key] = [.paste("one\u{1b}[20")]
+        var silent = KeyDecoder()
+        #expect(silent.feed(Array("\u{1b}[200~one\u{1b}[20".utf8)).isEmpty && silent.isWaiting)
+        #expect(silent.timeOut() == pasted && !silent.isWaiting)
+        var interrupted = KeyDecoder()
+        _ = interrupted.feed(Array("\u{1b}[200~one\u{1b}[20".utf8))
+        #expect(interrupted.feed([0x03]) == pasted)
+        let text: [Key] = [.text("x")]
+        #expect(interrupted.feed([0x78]) == text)
+        // Within a piece it is part of the paste.
+        var whole = KeyDecoder()
+        let both: [Key] = [.paste("a\u{3}b")]
+        #expect(whole.feed(Array("\u{1b}[200~a\u{3}b\u{1b}[201~".utf8)) == both)
+        var escape = KeyDecoder()
+        _ = escape.feed([0x1B])
+        #expect(try #require(escape.patienceMs) < 1_000, "a key must not wait as long as a paste")
     }
 }

@@ -80,10 +80,14 @@ struct LineEditorTests {
 
     @Test func textIsBoundedInBytes() {
         var editor = make(String(repeating: "é", count: LineEditor.textMax / 2 - 1))
-        #expect(editor.apply(.text("€")) == .nothing)
+        #expect(editor.apply(.text("€")) == .tooLong)
         #expect(editor.apply(.text("é")) == .changed)
         #expect(editor.text.utf8.count == LineEditor.textMax)
-        #expect(editor.apply(.paste("x")) == .nothing)
+        #expect(editor.apply(.paste("x")) == .tooLong && editor.apply(.text("\u{7}")) == .nothing)
+        // A paste that would fit alone is refused whole where something stands: a part would be sent as if it were all.
+        var started = make("see: ")
+        #expect(started.apply(.paste(String(repeating: "x", count: LineEditor.textMax))) == .tooLong)
+        #expect(started.apply(.pasteTooLong) == .tooLong && started.text == "see: ")
     }
 
     @Test func completion() {
@@ -94,7 +98,7 @@ struct LineEditorTests {
         var common = make("/join #")
         #expect(common.complete(candidates) == .changed)
         #expect(common.text == "/join #g")
-        #expect(common.complete(candidates) == .nothing)
+        #expect(common.complete(candidates) == .choices(["#general", "#games"]) && common.text == "/join #g")
         var none = make("/join #x")
         #expect(none.complete(candidates) == .nothing)
         var empty = make("hi ")

@@ -1,7 +1,10 @@
+internal import ControlAPI
+
 /// What a line typed into the chat means.
 enum ChatInput: Sendable, Equatable {
     case message(String)
     case join(String)
+    case create(String)
     case who, channels, help, quit
     /// Nil asks for the topic, empty takes it away.
     case topic(String?)
@@ -21,7 +24,8 @@ enum ChatInput: Sendable, Equatable {
 
     /// The commands with what follows them and what they do, for `/help` and Tab.
     static let commands: [(name: String, arguments: String, meaning: String)] = [
-        ("/join", "#name", "go to a channel; opens it if there is none"),
+        ("/join", "#name", "go to a channel"),
+        ("/create", "#name", "open a channel, for everybody, and go there"),
         ("/channels", "", "list the channels"),
         ("/who", "", "list the people"),
         ("/topic", "[TEXT]", "show or set what this channel is about; - takes it away"),
@@ -36,6 +40,9 @@ enum ChatInput: Sendable, Equatable {
         ("/help", "", "this list"),
         ("/quit", "", "leave; the daemon goes on receiving"),
     ]
+
+    /// What Tab completes: the listed ones and those that end what they do.
+    static let completions = (commands.map(\.name) + ["/unmute", "/unblock"]).sorted()
 
     init(_ line: String) {
         guard line.hasPrefix("/") else {
@@ -55,13 +62,14 @@ enum ChatInput: Sendable, Equatable {
     private static func command(_ name: String, _ rest: String) -> ChatInput {
         switch name {
         case "/join", "/j": rest.isEmpty ? .mistake("where to? /join #name") : .join(rest)
+        case "/create": rest.isEmpty ? .mistake("which channel? /create #name") : .create(rest)
         case "/who", "/names": .who
         case "/channels", "/list": .channels
         case "/topic": .topic(rest.isEmpty ? nil : rest == "-" ? "" : rest)
         case "/nick": rest.isEmpty ? .mistake("what name? /nick NAME") : .nick(rest)
         case "/edit", "/e": .edit(rest.isEmpty ? nil : rest)
         case "/delete": .delete
-        case "/react": rest.isEmpty ? .mistake("which emoji? /react 👍") : .react(rest)
+        case "/react": reaction(rest)
         case "/search", "/find": rest.isEmpty ? .mistake("for what? /search WORDS") : .search(rest)
         case "/mute", "/unmute":
             rest.isEmpty ? .mistake("whom? \(name) NAME") : .mute(rest, isOver: name == "/unmute")
@@ -72,6 +80,17 @@ enum ChatInput: Sendable, Equatable {
         case "/quit", "/exit", "/q": .quit
         default: .mistake("there is no \(name); /help lists what there is, // begins a message with a slash")
         }
+    }
+
+    /// Columns of a reaction: it stands in a row with others, below a message.
+    static let reactionColumns = 16
+    /// No emoji has more bytes.
+    private static let reactionBytes = 64
+
+    private static func reaction(_ rest: String) -> ChatInput {
+        guard !rest.isEmpty else { return .mistake("which emoji? /react 👍") }
+        let isShort = TextWidth.of(Escaper.escape(rest)) <= reactionColumns && rest.utf8.count <= reactionBytes
+        return isShort ? .react(rest) : .mistake("a reaction is an emoji or a short word; to say more, write a message")
     }
 
     private static func trimmed(_ text: String) -> String {

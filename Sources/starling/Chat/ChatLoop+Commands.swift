@@ -21,11 +21,12 @@ extension ChatLoop {
     func carryOut(_ command: ChatInput) {
         switch command {
         case .join(let name): join(ChannelWord.bare(name))
+        case .create(let name): create(ChannelWord.bare(name))
         case .who:
             let lines = Who.lines(sortedPeople, model.channels, nowMs: LocalTime.nowMs(), output)
-            show(lines.map { "  " + $0 })
+            show(model.people(lines, sortedPeople.map(\.uid)))
         case .channels: listChannels()
-        case .help: help()
+        case .help: show(model.help())
         case .topic(let text): topic(text)
         case .nick(let name): call("profile.set", ["name": .string(name)])
         case .edit(let text): edit(text)
@@ -73,7 +74,18 @@ extension ChatLoop {
         }
     }
 
+    /// Opens no channel: whoever mistypes a name would open one on all nodes.
     private func join(_ name: String) {
+        attempt { client in
+            do {
+                try self.enter(client, "#" + name)
+            } catch ClientError.refused(let error) where error.reason == .notFound {
+                self.show(self.model.noChannel(name))
+            }
+        }
+    }
+
+    private func create(_ name: String) {
         attempt { client in
             let row = try ChannelRow(
                 json: client.call("channel.create", ["name": .string(name)], timeoutMs: Self.callTimeoutMs))
@@ -82,13 +94,12 @@ extension ChatLoop {
         }
     }
 
-    /// Messages that a search shows.
-    private static let foundMax: Int64 = 20
-
     private func search(_ text: String) {
         attempt { client in
             let answer = try client.call(
-                "message.search", ["text": .string(text), "limit": .int(Self.foundMax)], timeoutMs: Self.callTimeoutMs)
+                // One more than is shown, to know whether there are more.
+                "message.search", ["text": .string(text), "limit": .int(Int64(ChatModel.foundMax + 1))],
+                timeoutMs: Self.callTimeoutMs)
             self.show(self.model.found(try Fields(answer).rows("messages", MessageRow.init(json:)), by: text))
         }
     }
@@ -120,20 +131,6 @@ extension ChatLoop {
     private func listChannels() {
         var table = Table()
         for row in model.channels where !row.archived { Channels.add(row, to: &table, output) }
-        show(table.lines().map { "  " + $0 })
-    }
-
-    private func help() {
-        var table = Table()
-        for command in ChatInput.commands {
-            let words = command.arguments.isEmpty ? command.name : "\(command.name) \(command.arguments)"
-            table.add(.init(words) { self.output.styled($0, .cyan) }, .init(command.meaning))
-        }
-        let (held, read) = (StatusMark.held, StatusMark.read)
-        let marks =
-            "beside your messages: \(held.text(isPlain: model.isPlain).drop { $0 == " " }) another node has it, "
-            + "\(read.text(isPlain: model.isPlain)) somebody has read it"
-        let keys = "Alt+Enter begins a new line within the message; Tab completes names and commands; ^C twice leaves"
-        show(table.lines().map { "  " + $0 } + model.notice(marks) + model.notice(keys))
+        show(model.list(table.lines()))
     }
 }

@@ -6,8 +6,8 @@ internal import Glibc
 final class ChatLoop {
     /// How often the daemon is looked for while it is away.
     private static let retryMs: Int32 = 500
-    /// An escape that nothing follows within this is the key.
-    private static let escapeMs: Int32 = 50
+    /// A daemon that starts anew is back within this; for another one the user has to do something.
+    private static let patienceMs: Int64 = 3_000
     /// Nobody waits longer for a line they have typed.
     static let callTimeoutMs = 5_000
 
@@ -17,13 +17,19 @@ final class ChatLoop {
     var model: ChatModel
     var editor = LineEditor()
     private var decoder = KeyDecoder()
+    /// When keys came last.
+    private var typedAtMs: Int64 = 0
     private var screen: ChatScreen
     private var typing = TypingSignal()
+    /// Id of the workspace that is shown: the daemon may come back in another one.
+    private var workspace = ""
     private var subscription: JSON?
     /// Of how far one's own messages have come; nil with a daemon that does not tell.
     private var progress: JSON?
     /// A message that may or may not have been stored, with its key: sending it again cannot double it.
     var unanswered: (text: String, key: JSON)?
+    /// When the daemon went away; nil while it is there.
+    private var lostAtMs: Int64?
     private var isOver = false
 
     init(_ client: ControlClient, _ places: SocketPlaces, _ output: Output) {
@@ -47,13 +53,13 @@ final class ChatLoop {
         while !isOver {
             // Also those that came with an answer: nothing is readable any more for them.
             if client == nil { reconnect() } else { takeEvents() }
+            if let lostAtMs, ChatTerminal.nowMs() - lostAtMs >= Self.patienceMs { model.start = places.startCommand }
             draw()
             step()
         }
     }
 
     private func step() {
-        let timeoutMs = decoder.isWaiting ? Self.escapeMs : client == nil ? Self.retryMs : -1
         let wake = ChatTerminal.wait(daemon: client?.fileDescriptor, timeoutMs: timeoutMs)
         if wake.resized { resize() }
         if wake.input {
@@ -61,10 +67,23 @@ final class ChatLoop {
                 isOver = true
                 return
             }
+            typedAtMs = ChatTerminal.nowMs()
             for key in decoder.feed(bytes) where !isOver { press(key) }
-        } else if decoder.isWaiting {
-            for key in decoder.timeOut() { press(key) }
+        } else if remainingMs == 0 {
+            // Not at any wake: the daemon's events say nothing of keys.
+            for key in decoder.timeOut() where !isOver { press(key) }
         }
+    }
+
+    /// How long the keys that have begun may still go on; nil if none have.
+    private var remainingMs: Int64? {
+        decoder.patienceMs.map { max(0, typedAtMs + $0 - ChatTerminal.nowMs()) }
+    }
+
+    private var timeoutMs: Int32 {
+        let retryMs = client == nil ? Self.retryMs : -1
+        guard let remainingMs else { return retryMs }
+        return retryMs < 0 ? Int32(remainingMs) : min(retryMs, Int32(remainingMs))
     }
 
     private func resize() {
@@ -102,6 +121,8 @@ final class ChatLoop {
         switch editor.apply(key) {
         case .nothing: break
         case .changed: tellTyping()
+        case .tooLong:
+            show(model.complaint("a message has at most \(LineEditor.textMax) bytes; nothing of this was taken"))
         case .submit(let line):
             submit(line)
             tellTyping()
@@ -114,16 +135,18 @@ final class ChatLoop {
         case .redraw:
             output.text(screen.cleared())
         case .complete:
-            if editor.complete(candidates()) == .changed { tellTyping() }
+            switch editor.complete(model.completions) {
+            case .changed: tellTyping()
+            case .choices(let words): show(model.choices(words))
+            default: break
+            }
+        case .choices: break
         }
     }
 
-    private func candidates() -> [String] {
-        ChatInput.commands.map(\.name) + model.channels.map { "#" + $0.name }
-            + model.people.values.map { model.names.shown($0.uid) }.sorted()
-    }
-
     private func tellTyping() {
+        // Without a daemon nobody would see it, and who types need not hear of that at every word.
+        guard client != nil else { return typing.reset() }
         let isComposing = !editor.isEmpty && editor.characters.first != "/"
         guard let isTyping = typing.keyPressed(isComposing: isComposing, nowMs: ChatTerminal.nowMs()) else { return }
         attempt { client in
@@ -166,30 +189,51 @@ final class ChatLoop {
     private func lose(_ error: any Error) {
         client = nil
         model.isConnected = false
+        lostAtMs = lostAtMs ?? ChatTerminal.nowMs()
         show(model.complaint(Escaper.escape("\(error)")))
     }
 
     private func reconnect() {
         guard let client = try? ControlClient.connect(places, timeoutMs: 1_000) else { return }
         self.client = client
-        model.uid = client.hello.uid
+        (model.isConnected, model.start, lostAtMs) = (true, nil, nil)
         attempt { client in
+            guard try Self.workspaceID(client) == self.workspace else { return try self.moveIn(client) }
+            self.model.uid = client.hello.uid
             try self.observe(client, channel: self.model.current)
-            self.model.isConnected = true
             self.show(self.model.notice("connected again"))
         }
     }
 
+    /// The workspace's id; its name with a daemon that does not tell.
+    private static func workspaceID(_ client: ControlClient) throws -> String {
+        do throws(ClientError) {
+            return try client.call("workspace.show", timeoutMs: Self.callTimeoutMs)["id"]?.string
+                ?? client.hello.workspace
+        } catch {
+            guard case .refused = error else { throw error }
+            return client.hello.workspace
+        }
+    }
+
+    /// The daemon is in another workspace now: nothing that was known holds there, and who reads is to be seen.
+    private func moveIn(_ client: ControlClient) throws {
+        (model, unanswered) = (model.inAnotherWorkspace(uid: client.hello.uid), nil)
+        typing.reset()
+        try enterWorkspace(client, .yellow)
+    }
+
     private func greet() throws {
         guard let client else { return }
+        try enterWorkspace(client, .bold)
+    }
+
+    private func enterWorkspace(_ client: ControlClient, _ style: Style.Attribute) throws {
+        workspace = try Self.workspaceID(client)
         let rows = try client.call("people.list", timeoutMs: Self.callTimeoutMs)
         model.fill(try Fields(rows).rows("people", PersonRow.init(json:)))
-        let name = model.names.shown(client.hello.uid)
-        output.line(
-            "\(output.styled("starling", .bold)) · workspace \(Escaper.escape(client.hello.workspace))"
-                + Workspace.readers(of: client.hello.workspace) + " · you are \(output.styled(name, .bold))")
-        output.line(output.styled("/nick NAME changes your name, /help lists the commands, /quit leaves", .dim))
-        try observe(client, channel: "#general")
+        show(model.header(workspace: client.hello.workspace, style))
+        try observe(client, channel: ChatModel.general)
     }
 
     /// Subscribes to everything, on a new connection.
@@ -200,7 +244,12 @@ final class ChatLoop {
         try client.call("people.observe", timeoutMs: Self.callTimeoutMs)
         try client.call("node.observe", timeoutMs: Self.callTimeoutMs)
         (subscription, progress) = (nil, nil)
-        try enter(client, channel.isEmpty ? "#general" : channel)
+        do {
+            try enter(client, channel.isEmpty ? ChatModel.general : channel)
+        } catch ClientError.refused(let error) where error.reason == .notFound && channel != ChatModel.general {
+            show(model.complaint("\(model.currentName) is not there any more"))
+            try enter(client, ChatModel.general)
+        }
     }
 
     /// Shows another channel.

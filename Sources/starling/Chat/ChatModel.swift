@@ -6,6 +6,10 @@ struct ChatModel: Sendable {
     static let rememberedMax = 2_000
     /// Messages shown of what was written before.
     static let backlog = 30
+    /// Messages that a search shows.
+    static let foundMax = 20
+    /// The channel that is in each workspace.
+    static let general = "#general"
 
     /// One's own; another after `identity new`.
     var uid: String
@@ -19,6 +23,8 @@ struct ChatModel: Sendable {
     /// Key of the channel on the screen; empty before one was joined.
     private(set) var current = ""
     var isConnected = true
+    /// How to start a daemon, where none has been there for a while.
+    var start: String?
     private var messages: [String: MessageRow] = [:]
     private var order: [String] = []
     private var isCatchingUp = false
@@ -163,22 +169,25 @@ struct ChatModel: Sendable {
     /// The last message; nil if none is remembered.
     var last: MessageRow? { order.last.flatMap { messages[$0] } }
 
-    /// Messages that a search has found, each with its channel and day.
+    /// The last messages that a search has found, each with its channel and day.
     func found(_ rows: [MessageRow], by text: String) -> [String] {
         guard !rows.isEmpty else { return notice("no message is found") }
         var format = format
         format.emphasis = Emphasis(text)
         var lines: [String] = []
         var place: (day: LocalTime, channel: String)?
-        for row in rows {
+        for row in rows.suffix(Self.foundMax) {
             let at = time(row.createdAt)
             if place.map({ !$0.day.isSameDay(as: at) || $0.channel != row.channel }) ?? true {
                 let name = channels.first { $0.key == row.channel }?.name ?? row.channel
-                lines.append(format.dayLine(at, channel: name))
+                lines += StyledLine.wrapped(format.dayLine(at, channel: name), columns: columns - 1)
             }
             place = (at, row.channel)
             let name = people[row.senderId] == nil ? Escaper.escape(row.senderName) : names.shown(row.senderId)
-            lines += format.lines(row, time: at, name: name, isOwn: row.senderId == uid)
+            lines += shortened(row, format) { format.lines($0, time: at, name: name, isOwn: row.senderId == uid) }
+        }
+        guard rows.count <= Self.foundMax else {
+            return lines + notice("found: the last \(Self.foundMax) of more; starling search -n 100 shows older ones")
         }
         return lines + notice("found: \(Words.count(Int64(rows.count), "message", "messages"))")
     }
@@ -197,7 +206,7 @@ struct ChatModel: Sendable {
         var lines: [String] = []
         let at = time(row.createdAt)
         if mark.isEmpty, lastDay.map({ !$0.isSameDay(as: at) }) ?? true {
-            lines.append(format.dayLine(at))
+            lines += StyledLine.wrapped(format.dayLine(at), columns: columns - 1)
             lastDay = at
         }
         if mark.isEmpty, let key = row.replyTo, let answered = messages[key] {
@@ -210,11 +219,13 @@ struct ChatModel: Sendable {
         }
         let warning = people[row.senderId]?.namesakeOf == nil ? "" : "⚠"
         let name = warning + names.shown(row.senderId)
-        guard row.senderId == uid else { return lines + format.lines(row, time: at, name: name) }
+        guard row.senderId == uid else {
+            return lines + shortened(row, format) { format.lines($0, time: at, name: name) }
+        }
         // An edit comes later than what it changes; its line has no mark of its own.
         if mark.isEmpty { remember(shown: row, name) }
         let status = mark.isEmpty ? self.mark(of: row.key) : .waiting
-        return lines + format.lines(row, time: at, name: name, isOwn: true, status: status)
+        return lines + shortened(row, format) { format.lines($0, time: at, name: name, isOwn: true, status: status) }
     }
 
     /// Messages of one's own whose marks still change: more are on no screen.
@@ -232,12 +243,25 @@ struct ChatModel: Sendable {
         let (before, after) = (pairs(old), pairs(new))
         let added = after.filter { pair in !before.contains { $0 == pair } }
         let removed = before.filter { pair in !after.contains { $0 == pair } }
-        return added.flatMap { notice("\(names.shown($0.uid)) \(Escaper.escape($0.emoji)) \(quoted(new))") }
-            + removed.flatMap { notice("\(names.shown($0.uid)) took \(Escaper.escape($0.emoji)) back") }
+        // Whoever writes to the tree can react with more than an emoji.
+        func emoji(_ text: String) -> String {
+            TextWidth.fitted(Escaper.escape(text), to: ChatInput.reactionColumns)
+        }
+        return added.flatMap { notice("\(names.shown($0.uid)) \(emoji($0.emoji)) \(quoted(new))") }
+            + removed.flatMap { notice("\(names.shown($0.uid)) took \(emoji($0.emoji)) back") }
     }
 
+    /// The beginning of a message on one line, with newlines as the input line has them.
     private func excerpt(_ row: MessageRow) -> String {
-        TextWidth.fitted(Escaper.escape(row.text ?? ""), to: 40)
+        // Longer than what is shown, whatever the characters are.
+        let start = (row.text ?? "").prefix(100).map { character -> Character in
+            switch character {
+            case "\n", "\r\n", "\r": "⏎"
+            case "\t": " "
+            default: character
+            }
+        }
+        return TextWidth.fitted(Escaper.escape(String(start)), to: 40)
     }
 
     private func quoted(_ row: MessageRow) -> String {
@@ -265,7 +289,7 @@ struct ChatModel: Sendable {
         wrapped(text).map { style.apply($0, [.red]) }
     }
 
-    private func wrapped(_ text: String) -> [String] {
+    func wrapped(_ text: String) -> [String] {
         MessageFormat.wrapped(text, max(20, columns - 3)).map { "  " + $0 }
     }
 
@@ -273,7 +297,7 @@ struct ChatModel: Sendable {
 
     /// Who types on the left, unread channels on the right; empty if there is neither.
     func status() -> (text: String, width: Int) {
-        let left = isConnected ? typing() : "no connection to the daemon, trying again…"
+        let left = isConnected ? typing() : disconnected
         let unread = channels.filter { $0.unread > 0 && $0.key != current && !$0.archived }
             .map { "#\(Escaper.escape($0.name)) \($0.unread)" }.joined(separator: "  ")
         guard !left.isEmpty || !unread.isEmpty else { return ("", 0) }
@@ -284,6 +308,12 @@ struct ChatModel: Sendable {
         let text = style.apply(fitted, [isConnected ? .dim : .red])
         guard !right.isEmpty else { return (text, TextWidth.of(fitted)) }
         return (text + String(repeating: " ", count: max(1, gap)) + style.apply(right, [.yellow]), room)
+    }
+
+    private var disconnected: String {
+        guard let start = start.map({ Escaper.escape($0) }) else { return "no connection to the daemon, trying again…" }
+        let words = "no daemon; start it: \(start)"
+        return TextWidth.of(words) < columns ? words : start
     }
 
     private func typing() -> String {

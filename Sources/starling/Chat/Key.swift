@@ -3,6 +3,8 @@ enum Key: Sendable, Equatable {
     /// What was typed, or came in one piece.
     case text(String)
     case paste(String)
+    /// What was pasted is longer than a message may be.
+    case pasteTooLong
     case enter
     /// Alt and Enter: a new line within the message.
     case newline

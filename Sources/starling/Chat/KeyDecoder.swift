@@ -1,19 +1,33 @@
 /// Turns the bytes of a terminal into keys (ECMA-48 sequences as xterm sends them, bracketed paste), however they are
 /// cut into pieces.
 struct KeyDecoder: Sendable {
-    /// Pasted text beyond this is dropped: more than a message may have.
+    /// A longer paste is more than a message may have: it is dropped whole, since a part of it would be sent as if it
+    /// were all.
     static let pasteMax = LineEditor.textMax
     /// No control sequence of a key is longer.
     private static let sequenceMax = 32
+    /// ^C.
+    private static let interrupt: UInt8 = 0x03
     private static let pasteEnd = Array("\u{1b}[201~".utf8)
 
     private var pending: [UInt8] = []
     private var pasted: [UInt8]?
+    private var isPasteTooLong = false
 
-    /// Whether an escape sequence or a character has begun and not ended. If nothing follows soon, call ``timeOut()``.
-    var isWaiting: Bool { !pending.isEmpty && pasted == nil }
+    /// An escape that nothing follows within this is the key.
+    private static let escapeMs: Int64 = 50
+    /// A paste that nothing comes of for so long has lost its end.
+    private static let pasteMs: Int64 = 5_000
 
-    mutating func feed(_ bytes: some Sequence<UInt8>) -> [Key] {
+    /// Whether something has begun and not ended.
+    var isWaiting: Bool { patienceMs != nil }
+
+    /// If nothing follows for so long after the last byte, call ``timeOut()``; nil while nothing has begun.
+    var patienceMs: Int64? { pasted != nil ? Self.pasteMs : pending.isEmpty ? nil : Self.escapeMs }
+
+    mutating func feed(_ bytes: some Collection<UInt8>) -> [Key] {
+        // Typed into a paste that does not end: a terminal sends a paste in larger pieces.
+        if pasted != nil, bytes.elementsEqual([Self.interrupt]) { return timeOut() }
         pending.append(contentsOf: bytes)
         var keys: [Key] = []
         while let key = next() {
@@ -26,9 +40,13 @@ struct KeyDecoder: Sendable {
         return keys
     }
 
-    /// What has begun will not go on: a lone escape is the key Escape.
+    /// What has begun will not go on: a lone escape is the key Escape, and of a paste there is no more.
     mutating func timeOut() -> [Key] {
         guard isWaiting else { return [] }
+        if pasted != nil {
+            collect(pending.count)
+            return [endPaste()]
+        }
         let wasEscape = pending == [0x1B]
         pending = []
         return wasEscape ? [.escape] : []
@@ -37,8 +55,7 @@ struct KeyDecoder: Sendable {
     private mutating func next() -> Key? {
         while true {
             if pasted != nil {
-                guard let text = paste() else { return nil }
-                return .paste(text)
+                return paste()
             }
             guard let first = pending.first else { return nil }
             switch first {
@@ -144,17 +161,27 @@ struct KeyDecoder: Sendable {
     }
 
     /// The pasted text once its end has come.
-    private mutating func paste() -> String? {
+    private mutating func paste() -> Key? {
         let end = Self.find(Self.pasteEnd, in: pending)
         // Without the end, the last bytes may be the beginning of it.
         let count = end ?? max(0, pending.count - Self.pasteEnd.count + 1)
+        collect(count)
+        guard end != nil else { return nil }
+        pending.removeFirst(Self.pasteEnd.count)
+        return endPaste()
+    }
+
+    /// Takes so many bytes into the pasted text.
+    private mutating func collect(_ count: Int) {
         let room = max(0, Self.pasteMax - (pasted?.count ?? 0))
+        if count > room { isPasteTooLong = true }
         pasted?.append(contentsOf: pending.prefix(min(count, room)))
         pending.removeFirst(count)
-        guard end != nil, let bytes = pasted else { return nil }
-        pending.removeFirst(Self.pasteEnd.count)
-        pasted = nil
-        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private mutating func endPaste() -> Key {
+        defer { (pasted, isPasteTooLong) = (nil, false) }
+        return isPasteTooLong ? .pasteTooLong : .paste(String(decoding: pasted ?? [], as: UTF8.self))
     }
 
     private static func find(_ needle: [UInt8], in bytes: [UInt8]) -> Int? {

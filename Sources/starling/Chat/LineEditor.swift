@@ -11,6 +11,8 @@ struct LineEditor: Sendable {
         case nothing
         /// Text or cursor changed.
         case changed
+        /// What was typed or pasted does not fit into a message any more: nothing of it was taken.
+        case tooLong
         /// Enter on a text that is not blank; the line is empty now.
         case submit(String)
         /// ^C or ^D on an empty line.
@@ -19,6 +21,8 @@ struct LineEditor: Sendable {
         case redraw
         /// Tab: call ``complete(_:)`` with what may stand here.
         case complete
+        /// What may stand here, where Tab cannot decide.
+        case choices([String])
     }
 
     private(set) var characters: [Character] = []
@@ -42,6 +46,7 @@ struct LineEditor: Sendable {
     mutating func apply(_ key: Key) -> Outcome {
         switch key {
         case .text(let text), .paste(let text): return insert(text)
+        case .pasteTooLong: return .tooLong
         case .newline: return insert("\n")
         case .enter: return submit()
         case .tab: return .complete
@@ -90,7 +95,8 @@ struct LineEditor: Sendable {
     private mutating func insert(_ text: String) -> Outcome {
         let text = Self.normalised(text)
         let sizeNow = characters.reduce(0) { $0 + $1.utf8.count }
-        guard !text.isEmpty, sizeNow + text.utf8.count <= Self.textMax else { return .nothing }
+        guard !text.isEmpty else { return .nothing }
+        guard sizeNow + text.utf8.count <= Self.textMax else { return .tooLong }
         let before = Array(String(characters[..<cursor]) + text)
         characters = Array(String(before) + String(characters[cursor...]))
         cursor = min(before.count, characters.count)
@@ -186,7 +192,7 @@ struct LineEditor: Sendable {
         let matching = candidates.filter { $0.lowercased().hasPrefix(word.lowercased()) }
         guard let first = matching.first, !word.isEmpty else { return .nothing }
         let common = matching.dropFirst().reduce(first) { $0.commonPrefix(with: $1) }
-        guard matching.count == 1 || common.count > word.count else { return .nothing }
+        guard matching.count == 1 || common.count > word.count else { return .choices(matching) }
         _ = remove(cursor - word.count..<cursor)
         return insert(matching.count == 1 ? first + " " : common)
     }
