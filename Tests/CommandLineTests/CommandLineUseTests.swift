@@ -109,6 +109,22 @@ struct CommandLineUseTests {
         #expect(piped.status == 0 && piped.err.isEmpty && piped.out.utf8.count(where: { $0 == 0x0A }) == 1)
     }
 
+    /// Whatever cannot be printed is said, and what has been done all the same: a script that retries would double it.
+    @Test(.timeLimit(.minutes(1))) func outputThatCannotBeWritten() async throws {
+        let ann = try Machine("ann")
+        try await ann.startLocally()
+        let starling = try Lab.product("starling")
+        for (place, why) in [(">/dev/full", "No space left on device"), (">&-", "Bad file descriptor")] {
+            for words in ["send general x", "read general", "channels", "--help"] {
+                let result = try await ann.spawn(["sh", "-c", "\"$0\" \(words) \(place)", starling]).finish()
+                #expect(result.status == 1, "\(words) \(place)")
+                #expect(result.err.contains("writing the output: \(why)"), "\(words) \(place): \(result.err)")
+                #expect(result.err.contains("the message was sent") == words.hasPrefix("send"), "\(result.err)")
+            }
+        }
+        #expect(try await ann.texts() == ["x", "x"])
+    }
+
     /// AutoIDs begin with a dash until 2109, and no command takes one for an option.
     @Test(.timeLimit(.minutes(1))) func keysThatBeginWithADashAreArguments() async throws {
         let ann = try Machine("ann")
