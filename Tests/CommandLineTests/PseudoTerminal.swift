@@ -44,27 +44,33 @@ final class PseudoTerminal: Sendable {
 
     /// Reads until the text has been shown; false if it is not within ten seconds. What was seen is forgotten.
     func shows(_ text: String) async -> Bool {
+        await seen(upTo: text) != nil
+    }
+
+    /// The same, with all that was shown up to the text and with it; nil if it is not shown.
+    func seen(upTo text: String) async -> String? {
         await withCheckedContinuation { continuation in
             // Not on the cooperative pool: this blocks.
             Thread.detachNewThread { continuation.resume(returning: self.waitsFor(Array(text.utf8))) }
         }
     }
 
-    private func waitsFor(_ wanted: [UInt8]) -> Bool {
+    private func waitsFor(_ wanted: [UInt8]) -> String? {
         for _ in 0..<1_000 {
-            let found = seen.withLock { seen in
-                guard let range = seen.firstRange(of: wanted) else { return false }
+            let found: String? = seen.withLock { seen in
+                guard let range = seen.firstRange(of: wanted) else { return nil }
+                let text = String(decoding: seen[..<range.upperBound], as: UTF8.self)
                 seen.removeSubrange(..<range.upperBound)
-                return true
+                return text
             }
-            if found { return true }
+            if let found { return found }
             var entry = pollfd(fd: master, events: Int16(POLLIN), revents: 0)
-            guard unsafe poll(&entry, 1, 10_000) > 0 else { return false }
+            guard unsafe poll(&entry, 1, 10_000) > 0 else { return nil }
             var chunk = [UInt8](repeating: 0, count: 4_096)
             let count = unsafe chunk.withUnsafeMutableBytes { unsafe read(master, $0.baseAddress, 4_096) }
-            guard count > 0 else { return false }
+            guard count > 0 else { return nil }
             seen.withLock { $0 += chunk[..<count] }
         }
-        return false
+        return nil
     }
 }

@@ -12,10 +12,15 @@ final class Output {
     var done: String?
     private var pending: [UInt8] = []
 
+    /// Whether standard output is a terminal that can print lines and nothing more, or says nothing about itself.
+    let isDumb: Bool
+
     init() {
         isTerminal = isatty(STDOUT_FILENO) == 1
+        let kind = unsafe getenv("TERM").map { unsafe String(cString: $0) } ?? ""
+        isDumb = isTerminal && ["", "dumb"].contains(kind)
         let isColourless = unsafe getenv("NO_COLOR") != nil
-        style = Style(isColoured: isTerminal && !isColourless)
+        style = Style(isColoured: isTerminal && !isDumb && !isColourless)
     }
 
     /// Columns of the terminal; 80 without one.
