@@ -38,7 +38,7 @@ struct Reconciler {
     static let wantsMax = 512
     /// Named entries waiting to be asked for, above which offers are let pass: a later comparison finds them.
     static let waitingMax = 4096
-    /// A pull without any progress for this long is given up; the next difference begins a new one. The answer may stand
+    /// A pull without any progress for so long is given up; the next difference begins a new one. The answer may stand
     /// behind what the peer pushes, so while something comes, whatever it is, it has longer.
     static let (stallMs, unansweredMs): (UInt64, UInt64) = (20_000, 120_000)
 

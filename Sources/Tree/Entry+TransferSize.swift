@@ -2,8 +2,8 @@ extension Entry {
     private static let text = Key("text")
     private static let messageDepth = 4
     private static let messageChildren = 4
-    /// What of a message of the chat does not come again on the wire, at most, where its path and its sender's name have
-    /// a usual length.
+    /// What of a message of the chat does not come again on the wire, at most, where its path and its sender's name
+    /// have a usual length.
     private static let saidAgainBytes = 300
 
     /// Bytes that the entry takes on its way to another node, roughly. What a message of the chat says again of its

@@ -99,8 +99,8 @@ extension NodeTests {
             #expect(try atB.value("apps/big/b").string == text)
         }
 
-        /// What is no message of the chat but has its shape goes whole, and not more of it at once than a link takes: it
-        /// has once kept two nodes apart for ever.
+        /// What is no message of the chat but has its shape goes whole, and not more of it at once than a link takes:
+        /// it has once kept two nodes apart for ever.
         @Test func whatLooksLikeMessagesArrives() async throws {
             let a = try await TestNode("anna")
             let atA = try a.client()

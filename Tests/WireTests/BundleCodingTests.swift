@@ -92,8 +92,8 @@ import Wire
         #expect(abs(size - bundle.approximateWireSize) < size / 4)
     }
 
-    /// Whatever an entry looks like, a message of many of them has about the bytes that it was filled for: whoever could
-    /// make one too long for a link would keep all who hold it from ever passing it on.
+    /// Whatever an entry looks like, a message of many of them has about the bytes that it was filled for: whoever
+    /// could make one too long for a link would keep all who hold it from ever passing it on.
     @Test(arguments: 0..<100) func nothingIsTakenForMuchLessThanItIs(seed: UInt64) throws {
         var random = SeededNumbers(seed: seed)
         let key = keys[0]
