@@ -130,6 +130,14 @@ public struct Program: Sendable {
         self.files = files
     }
 
+    /// First words that are understood without being in the table. None where the table has its own, or where a first
+    /// word is an argument.
+    var plainRequests: [(name: String, summary: String)] {
+        guard root.arguments.isEmpty else { return [] }
+        return [("help", "Show help, also of a command"), ("version", "Show the version")]
+            .filter { root.subcommand($0.0) == nil }
+    }
+
     /// Commands from the root down to the one at that path, or as far as the words name commands.
     public func chain(_ path: [String]) -> [Command] {
         var chain = [root]

@@ -14,6 +14,8 @@ public struct Completion: Sendable {
         var at: String
         var command: Command
         var options: [Option]
+        /// Further words that may stand there.
+        var words: [(name: String, summary: String)] = []
     }
 
     private func places() -> [Place] {
@@ -22,7 +24,9 @@ public struct Completion: Sendable {
             let own = Place(at: at, command: command, options: options + [Option("help", short: "h", "Show help")])
             return [own] + command.subcommands.flatMap { below($0, "\(at)/\($0.name)", options) }
         }
-        return below(program.root, "", [])
+        var places = below(program.root, "", [])
+        places[0].words = program.plainRequests
+        return places
     }
 
     private func deeper() -> [String] {
@@ -45,7 +49,9 @@ public struct Completion: Sendable {
             """
         for place in places() {
             let options = place.options.map { "--\($0.long)" }
-            let words = place.command.subcommands.map(\.name) + place.command.arguments.flatMap(\.choices)
+            let words =
+                place.command.subcommands.map(\.name) + place.words.map(\.name)
+                + place.command.arguments.flatMap(\.choices)
             out += """
                         "\(place.at)")
                             if [[ "$current" == -* ]]; then words="\(options.joined(separator: " "))"
@@ -81,6 +87,7 @@ public struct Completion: Sendable {
         for place in places() {
             let commands =
                 place.command.subcommands.map { described($0.name, $0.summary) }
+                + place.words.map { described($0.name, $0.summary) }
                 + place.command.arguments.flatMap(\.choices).map { described($0, "") }
             let options = place.options.map { described("--\($0.long)", $0.summary) }
             out += """
@@ -139,6 +146,7 @@ public struct Completion: Sendable {
             for command in place.command.subcommands {
                 out += "\(line) -a \(command.name) -d \(fishQuoted(command.summary))\n"
             }
+            for word in place.words { out += "\(line) -a \(word.name) -d \(fishQuoted(word.summary))\n" }
             for choice in place.command.arguments.flatMap(\.choices) { out += "\(line) -a \(choice)\n" }
             for option in place.options {
                 let short = option.short.map { " -s \($0)" } ?? ""

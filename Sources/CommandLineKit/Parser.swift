@@ -4,6 +4,9 @@
 /// `-abc` for several letters are understood. A word that is exactly an AutoID (22 characters of `-0-9A-Z_a-z`), a push
 /// ID (20) or a uid (43) is never an option, because keys begin with `-`; nor is a negative number, unless a digit is
 /// an option's letter.
+///
+/// Unless the table has commands of these names, `help` as the first word asks for the help of the command behind it,
+/// and `version` for the version.
 public struct Parser: Sendable {
     private let program: Program
 
@@ -14,6 +17,15 @@ public struct Parser: Sendable {
     /// - Parameter words: the command line without the program's own name.
     public func parse(_ words: [String]) throws(UsageError) -> Request {
         var line = Line(program: program)
+        if let word = words.first, program.plainRequests.contains(where: { $0.name == word }) {
+            let rest = Array(words.dropFirst())
+            if word == "version", let extra = rest.first {
+                throw UsageError(path: [], message: "one word too many: \(extra)")
+            }
+            if word == "version" { return .version }
+            try line.read(rest)
+            return .help(line.path)
+        }
         do throws(UsageError) {
             try line.read(words)
             if line.wantsHelp { return .help(line.path) }

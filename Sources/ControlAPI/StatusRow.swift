@@ -28,6 +28,8 @@ public struct StatusRow: Sendable, Equatable {
     public var notices: [NoticeRow] = []
     /// What the entries take; nil from a daemon that does not say.
     public var storage: StorageRow?
+    /// Nothing could be stored when it was tried last.
+    public var isDiskFull = false
 
     public init(
         uid: String, name: String, workspace: String, version: String, peers: [PeerRow], entries: Int64, root: String,
@@ -61,6 +63,7 @@ public struct StatusRow: Sendable, Equatable {
         if fields["heldAuthors"] != nil { heldAuthors = try fields.rows("heldAuthors", HeldRow.init(json:)) }
         if fields["notices"] != nil { notices = try fields.rows("notices", NoticeRow.init(json:)) }
         storage = try fields["storage"].map(StorageRow.init(json:))
+        isDiskFull = try fields.optionalBool("diskFull") ?? false
     }
 
     /// The row with the fields of the fixed surface.
@@ -74,6 +77,7 @@ public struct StatusRow: Sendable, Equatable {
             "notices": .array(notices.map(\.json)),
         ]
         object.append("storage", ifPresent: storage?.json)
+        if isDiskFull { object.append("diskFull", true) }
         return .object(object)
     }
 }

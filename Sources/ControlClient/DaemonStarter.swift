@@ -52,8 +52,18 @@ public enum DaemonStarter {
         var status: Int32 = 0
         unsafe waitpid(child, &status, 0)
         let how = status & 0x7F == 0 ? "exit code \(status >> 8 & 0xFF)" : "signal \(status & 0x7F)"
-        guard let lastLine else { return "starlingd ended at once (\(how)) without a word; its log is \(log)" }
+        guard let lastLine else {
+            let why = isFull(log) ? ": the disk is full at \(log)" : " without a word; its log is \(log)"
+            return "starlingd ended at once (\(how))\(why)"
+        }
         return "starlingd ended at once (\(how)): \(lastLine)\nIts log is \(log)"
+    }
+
+    /// Whether no more than a page can be written where that file is; then its log has no word of the daemon either.
+    private static func isFull(_ path: String) -> Bool {
+        var disk = statvfs()
+        guard unsafe statvfs(path, &disk) == 0 else { return false }
+        return UInt64(disk.f_bavail) * UInt64(disk.f_frsize) <= 4_096
     }
 
     private static func withArguments(

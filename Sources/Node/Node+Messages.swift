@@ -66,6 +66,7 @@ extension Node {
         }
         let path = try message(try params.string("key"))
         guard let textPath = path.appending("text"), let editedPath = path.appending("editedAt") else { return [:] }
+        try refuseOthers(path)
         let hlc = try tick()
         try write([(textPath, .string(text)), (editedPath, .number(Int64(clamping: hlc.ms)))], at: hlc)
         return Node.keyAnswer(path)
@@ -77,8 +78,19 @@ extension Node {
 
     func messageDelete(_ params: Fields) throws -> JSON {
         let path = try message(try params.string("key"))
+        try refuseOthers(path)
         try write([(path, .null)])
         return Node.keyAnswer(path)
+    }
+
+    /// Whose message it is, in words for whoever wants to change it; the key says so, whatever the message claims.
+    private func refuseOthers(_ path: Path) throws {
+        guard let key = path.last?.text, let id = AutoID(key), !id.isCertified(by: uid) else { return }
+        let sender = try metadata(at: path.appending("senderId") ?? path).string
+        guard let sender, let author = UID.parse(sender), id.isCertified(by: author) else { return }
+        let name = try displayName(of: author)
+        throw RPCError(
+            reason: .permissionDenied, message: "that message is \(name)'s; only \(name) can change it")
     }
 
     func messageReact(_ params: Fields) throws -> JSON {

@@ -20,7 +20,7 @@ extension Node {
     /// At first start the login name becomes the display name; `--name` sets it at any start.
     func takeName() throws {
         let stored = try storedName(uid)
-        let chosen = try options.name ?? (stored == nil ? inheritedName() : nil)
+        let chosen = try options.name ?? (stored == nil ? inheritedName().flatMap(Node.plain) : nil)
         let wanted = chosen ?? stored ?? Node.loginName()
         if wanted != stored {
             if chosen == nil { try setDefaultName(wanted) } else { try setName(wanted) }
@@ -45,9 +45,22 @@ extension Node {
         return "user\(geteuid())"
     }
 
+    /// A name of before control characters were refused, without them; nil if nothing is left.
+    private static func plain(_ name: String) -> String? {
+        let kept = String(String.UnicodeScalarView(name.unicodeScalars.filter { !isControl($0) }))
+        return kept.isEmpty ? nil : kept
+    }
+
+    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.properties.generalCategory == .control
+    }
+
     func setName(_ name: String) throws(RPCError) {
         guard !name.isEmpty, name.utf8.count <= Node.nameMax else {
             throw .invalidParams("a display name has 1 to \(Node.nameMax) bytes")
+        }
+        guard !name.unicodeScalars.contains(where: Node.isControl) else {
+            throw .invalidParams("a display name may not contain line breaks or other control characters")
         }
         guard let path = ChatPath.user(uid)?.appending("displayName") else { return }
         try write([(path, .string(name))])

@@ -16,6 +16,7 @@ extension Node {
         try addTime(to: &row)
         row.notices = currentNotices()
         row.storage = try storageRow()
+        row.isDiskFull = isDiskFull
         return row
     }
 

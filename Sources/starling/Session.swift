@@ -1,6 +1,7 @@
 internal import CommandLineKit
 internal import ControlAPI
 internal import ControlClient
+internal import Glibc
 
 /// One run of a command: what was asked, where the daemon is, where the output goes.
 final class Session {
@@ -15,7 +16,12 @@ final class Session {
 
     /// Where the daemon is.
     var places: SocketPlaces {
-        get throws { try SocketPlaces(home: invocation.value("home"), .ofProcess()) }
+        get throws {
+            guard invocation.value("home") != "" else {
+                throw invocation.usageError("--home is empty: give a directory")
+            }
+            return try SocketPlaces(home: invocation.value("home"), .ofProcess())
+        }
     }
 
     /// Whether the output is one JSON object a line.
@@ -33,6 +39,45 @@ final class Session {
     @discardableResult
     func call(_ method: String, _ params: JSON = [:]) throws -> JSON {
         try client().call(method, params)
+    }
+
+    /// Does something that goes on until it is interrupted, anew whenever the daemon has gone and come back, as it does
+    /// at an upgrade.
+    ///
+    /// - Parameter patienceMs: how long it waits for the daemon each time, in milliseconds.
+    /// - Throws: ``ClientError/noDaemon(tried:start:)`` if it does not come back in time, and what the body throws.
+    func keepConnected(patienceMs: Int64 = 60_000, _ body: (ControlClient) throws -> Void) throws {
+        var client = try client()
+        while true {
+            do {
+                return try body(client)
+            } catch let error as ClientError where error.isLostConnection {
+                output.flush()
+                Output.complain("starling: \(error); waiting for it")
+            }
+            connected = nil
+            client = try connectAgain(patienceMs: patienceMs)
+            Output.complain("starling: connected again")
+        }
+    }
+
+    private static let retryMs: Int32 = 200
+
+    /// A connection to the next daemon; it is looked for until that many milliseconds have passed.
+    func connectAgain(patienceMs: Int64) throws -> ControlClient {
+        let places = try places
+        let endMs = ChatTerminal.nowMs() + patienceMs
+        while true {
+            // While it starts, anything may be the matter with its socket.
+            if let client = try? ControlClient.connect(places) {
+                connected = client
+                return client
+            }
+            guard ChatTerminal.nowMs() < endMs else {
+                throw ClientError.noDaemon(tried: places.sockets, start: places.startCommand)
+            }
+            _ = poll(nil, 0, Self.retryMs)
+        }
     }
 
     /// A channel as the daemon takes it, `#name` or a key: `#` may be left out, because shells make a comment of it.
@@ -65,6 +110,16 @@ final class Session {
     /// Prints rows as JSON, or else something for a person.
     func print(rows: [JSON], human: () throws -> Void) rethrows {
         if json { for row in rows { output.json(row) } } else { try human() }
+    }
+}
+
+extension ClientError {
+    /// Whether the daemon has gone, as it does when it is stopped or ends by itself.
+    var isLostConnection: Bool {
+        switch self {
+        case .closed, .system(_, ECONNRESET), .system(_, EPIPE): true
+        default: false
+        }
     }
 }
 

@@ -8,6 +8,7 @@ enum StarlingProgram {
             "starling", "Chat with the people on your network, without a server",
             details: [
                 "Without a command it opens the chat, and starts the daemon if none runs.",
+                "starling help COMMAND shows the help of a command, as does --help behind it.",
                 "Write '#general' in quotes, or general without the #: in a shell, # begins a comment.",
             ],
             options: [
@@ -37,6 +38,7 @@ enum StarlingProgram {
             (name: "XDG_RUNTIME_DIR", meaning: "where the daemon's socket is looked for first, in starling/"),
             (name: "XDG_STATE_HOME", meaning: "where the log of a daemon started in the background is, in starling/"),
             (name: "NO_COLOR", meaning: "no colour, whatever its value"),
+            (name: "TERM", meaning: "no colour and no chat if it is dumb or not set"),
         ],
         files: [
             (path: "$XDG_RUNTIME_DIR/starling/starling.sock", meaning: "the daemon's socket"),
@@ -46,7 +48,7 @@ enum StarlingProgram {
 
     /// What carries out the command at a path of the table, the names joined by spaces.
     static let runs: [String: @Sendable (Session) throws -> Void] = [
-        "": Chat.run,
+        "": chat,
         "send": Send.run, "read": Read.run, "search": Search.run, "edit": Edit.run, "delete": Delete.run,
         "react": React.run,
         "message status": MessageStatus.run,
@@ -69,6 +71,15 @@ enum StarlingProgram {
         "daemon start": Daemon.start, "daemon stop": Daemon.stop, "daemon run": Daemon.run, "daemon log": Daemon.log,
         "completion": CompletionScript.run,
     ]
+
+    private static func chat(_ session: Session) throws {
+        guard !session.output.isDumb else {
+            throw session.invocation.usageError(
+                "the chat needs a terminal that can move its cursor, and by TERM this one cannot; without one use: "
+                    + "starling send '#general' TEXT, starling read '#general' -f")
+        }
+        try Chat.run(session)
+    }
 
     static func run(_ session: Session) throws {
         guard let run = runs[session.invocation.path.joined(separator: " ")] else {

@@ -66,6 +66,7 @@ enum DaemonProgram {
     }
 
     private static func options(_ invocation: Invocation) throws -> NodeOptions {
+        guard invocation.value("home") != "" else { throw invocation.usageError("--home is empty: give a directory") }
         let directory = invocation.value("home") ?? environment("STARLING_HOME")
         var options = NodeOptions(home: try NodeHome(directory: directory, environment: environment))
         options.name = invocation.value("name")

@@ -23,7 +23,9 @@ struct CompletionTests {
     }
 
     @Test func bashCompletes() throws {
-        #expect(try completed("") == ["send", "read", "tree", "typing", "channels"])
+        #expect(try completed("") == ["send", "read", "tree", "typing", "channels", "help", "version"])
+        #expect(try completed("help", "tr") == ["tree"])
+        #expect(try completed("help", "tree", "") == ["get", "delete", "set"])
         #expect(try completed("t") == ["tree", "typing"])
         #expect(try completed("tree", "") == ["get", "delete", "set"])
         #expect(try completed("tree", "get", "--") == ["--shallow", "--home", "--help"])
@@ -40,12 +42,14 @@ struct CompletionTests {
         #expect(script.contains(#"'--quiet:Don'\''t\: say much'"#))
         #expect(script.contains(#"commands=('get:Read a value' 'delete:Remove' 'set:Write')"#))
         #expect(script.contains("commands=('on' 'off')"))
+        #expect(script.contains("'help:Show help, also of a command' 'version:Show the version')"))
     }
 
     @Test func fishKnowsEveryCommandAndOption() {
         let script = Completion(sample).fish()
         #expect(script.contains(#"complete -c bird -n '__bird_at ""' -a send -d 'Send a message'"#))
         #expect(script.contains(#"complete -c bird -n '__bird_at "/read"' -s n -l number -r -d 'How many'"#))
+        #expect(script.contains(#"complete -c bird -n '__bird_at ""' -a version -d 'Show the version'"#))
         #expect(script.contains(#"-s q -l quiet -d 'Don\'t: say much'"#))
         #expect(script.contains(#"complete -c bird -n '__bird_at "/tree/get"' -l shallow"#))
     }

@@ -19,6 +19,22 @@ struct ParserTests {
         #expect(invocation.value("home") == "/x")
     }
 
+    @Test func helpAndVersionAsWords() throws {
+        let parser = Parser(sample)
+        #expect(try parser.parse(["help"]) == .help([]))
+        #expect(try parser.parse(["help", "tree", "get"]) == .help(["tree", "get"]))
+        #expect(try parser.parse(["help", "send", "--help"]) == .help(["send"]))
+        #expect(try parser.parse(["version"]) == .version)
+        let unknown = #expect(throws: UsageError.self) { try parser.parse(["help", "raed"]) }
+        #expect(unknown?.message == "bird has no command raed; did you mean read?")
+        #expect(throws: UsageError.self) { try parser.parse(["version", "now"]) }
+        #expect(try run("send", "help", "version").argument("TO") == "help")
+        // A table may have its own.
+        let own = Program(root: Command("x", "X", subcommands: [Command("help", "Call for help")]), version: "1")
+        guard case .run(let invocation) = try Parser(own).parse(["help"]) else { throw NotRun() }
+        #expect(invocation.path == ["help"])
+    }
+
     @Test func optionsAndWordsMix() throws {
         let invocation = try run("--home=/x", "send", "--json", "#all", "hello", "-r", "K", "world")
         #expect(invocation.path == ["send"])

@@ -34,6 +34,26 @@ struct ChatTerminalTests {
         return try Chat(process)
     }
 
+    /// A terminal that can only print lines gets no escape sequences, and no chat.
+    @Test(arguments: ["dumb", nil]) func aTerminalThatOnlyPrints(kind: String?) async throws {
+        let node = try await DaemonAndClient()
+        for (words, expected) in [(["who"], "ada"), ([], "the chat needs a terminal")] {
+            let terminal = try PseudoTerminal()
+            let process = Process()
+            process.executableURL = URL(fileURLWithPath: try Lab.product("starling"))
+            process.arguments = ["--home", node.home] + words
+            process.environment = kind.map { ["TERM": $0] } ?? [:]
+            process.standardInput = terminal.program
+            process.standardOutput = terminal.program
+            process.standardError = terminal.program
+            let command = try Chat(process)
+            await command.end()
+            let seen = try #require(await terminal.seen(upTo: expected))
+            #expect(!seen.contains("\u{1b}"), "\(words)")
+            #expect(process.terminationStatus == (words.isEmpty ? 2 : 0))
+        }
+    }
+
     @Test func typingSendingAndLeaving() async throws {
         let node = try await DaemonAndClient()
         let terminal = try PseudoTerminal()
@@ -98,7 +118,7 @@ struct ChatTerminalTests {
         #expect(await terminal.shows("starling --home"))
         // Typing is no reason to complain.
         terminal.type("ke")
-        #expect(await terminal.shown(until: "#general › ke")?.contains("not connected") == false)
+        #expect(await terminal.seen(upTo: "#general › ke")?.contains("not connected") == false)
         terminal.type("pt\r")
         #expect(await terminal.shows("not connected to the daemon"))
         #expect(await terminal.shows("#general › kept"))

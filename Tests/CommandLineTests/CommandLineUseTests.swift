@@ -35,11 +35,15 @@ struct CommandLineUseTests {
         try await expect(ann, ["send", "a b", "x"], code: 1, says: "a channel name may not contain spaces")
         try await expect(ann, ["tree", "set", "a.b", "1"], code: 1, says: "invalid_path")
         try await expect(ann, ["profile", "--name", String(repeating: "x", count: 81)], code: 1, says: "1 to 80 bytes")
+        try await expect(ann, ["profile", "--name", "a\nb"], code: 1, says: "control characters")
+        try await expect(ann, ["profile", "--name", "a\u{1b}[31m"], code: 1, says: "control characters")
+        try await expect(ann, ["read", "general", "--before", "xx"], code: 4, says: "no message has that key")
         try await expect(ann, ["peer", "add", "a:b:c"], code: 1, says: "HOST:PORT")
         for words in [
             ["send"], ["send", "@bob", "x"], ["read"], ["edit", key, ""], ["typing", "general", "maybe"],
             ["typing", "general", "off", "--hold"], ["tree", "set", "x"], ["tree", "get", "x", "--limit-to-last", "0"],
             ["channels", "create"], ["profile"], ["read", "general", "-f", "--before", key], ["who", "extra"],
+            ["send", "general", "  "], ["edit", key, " "], ["--home", "", "who"],
             ["--nonsense"], ["tree"], ["daemon"], ["read", "general", "-n", "10001"],
         ] {
             try await expect(ann, words, code: 2, says: "--help")
@@ -54,8 +58,9 @@ struct CommandLineUseTests {
         for name in ["one", "two"] { _ = try await ann.row("channels", "create", name) }
         for name in ["one", "two"] { _ = try await ann.row("channels", "rename", name, "same") }
         try await expect(ann, ["send", "same", "x"], code: 4, says: "ambiguous_name")
-        try await expect(bob, ["edit", key, "bob's"], code: 5, says: "permission_denied")
-        try await expect(bob, ["delete", key], code: 5, says: "permission_denied")
+        for words in [["edit", key, "bob's"], ["delete", key]] {
+            try await expect(bob, words, code: 5, says: "that message is ann's; only ann can change it")
+        }
         // What was deleted is not there, whoever asks.
         _ = try await ann.row("delete", key)
         for words in [
@@ -76,7 +81,7 @@ struct CommandLineUseTests {
         }
         let expected = ["x\ny", "x\ny", "  indented\n", "naïve 👩‍👩‍👧 \u{202e}txet", "-x", "a\r\nb\u{1b}[31m"]
         #expect(try await ann.texts() == expected)
-        for input in ["", "\n"] {
+        for input in ["", "\n", "  ", " \n\t\n\n"] {
             try await expect(ann, ["send", "general"], input: input, code: 2, says: "an empty message is none")
         }
         // Words win over what is piped in, and are joined; two dashes end the options.
@@ -107,6 +112,43 @@ struct CommandLineUseTests {
         let piped = try await ann.spawn(["sh", "-c", "\"$0\" read general --json | head -n 1", Lab.product("starling")])
             .finish()
         #expect(piped.status == 0 && piped.err.isEmpty && piped.out.utf8.count(where: { $0 == 0x0A }) == 1)
+    }
+
+    /// Lists without a row and what has been done say so.
+    @Test(.timeLimit(.minutes(1))) func nothingIsSilent() async throws {
+        let ann = try Machine("ann")
+        try await ann.startLocally()
+        #expect(try await ann.starling("mute").out == "nobody is muted\n")
+        #expect(try await ann.starling("block").out == "nobody is blocked\n")
+        let added = try await ann.starling("peer", "add", "127.0.0.1:9")
+        #expect(added.out == "127.0.0.1:9 is tried from now on: see starling peer list\n", "\(added.err)")
+        #expect(try await ann.starling("peer", "remove", "127.0.0.1:9").out == "127.0.0.1:9 is not tried any more\n")
+        #expect(try await ann.rows("mute").isEmpty)
+    }
+
+    /// The daemon neither takes a name that writes into others' terminals nor an empty folder for the usual one.
+    @Test(.timeLimit(.minutes(1))) func whatTheDaemonDoesNotTake() async throws {
+        let ann = try Machine("ann")
+        for (words, says) in [(["--name", "a\nb"], "control characters"), (["--home", ""], "--home is empty")] {
+            let result = try await ann.spawn("starlingd", ["--no-discovery"] + words).finish()
+            #expect(result.status != 0 && result.err.contains(says), "\(result.err)")
+        }
+    }
+
+    /// Whatever cannot be printed is said, and what has been done all the same: a script that retries would double it.
+    @Test(.timeLimit(.minutes(1))) func outputThatCannotBeWritten() async throws {
+        let ann = try Machine("ann")
+        try await ann.startLocally()
+        let starling = try Lab.product("starling")
+        for (place, why) in [(">/dev/full", "No space left on device"), (">&-", "Bad file descriptor")] {
+            for words in ["send general x", "read general", "channels", "--help"] {
+                let result = try await ann.spawn(["sh", "-c", "\"$0\" \(words) \(place)", starling]).finish()
+                #expect(result.status == 1, "\(words) \(place)")
+                #expect(result.err.contains("writing the output: \(why)"), "\(words) \(place): \(result.err)")
+                #expect(result.err.contains("the message was sent") == words.hasPrefix("send"), "\(result.err)")
+            }
+        }
+        #expect(try await ann.texts() == ["x", "x"])
     }
 
     /// AutoIDs begin with a dash until 2109, and no command takes one for an option.
@@ -149,6 +191,10 @@ struct CommandLineUseTests {
             #expect(lines.allSatisfy { $0.count <= 100 }, "\(path)")
             #expect(!result.out.contains("\u{1b}"), "\(path)")
         }
+        let asked = try await ann.starling("help", "send")
+        #expect(asked.status == 0)
+        #expect(try await ann.starling("send", "--help").out == asked.out)
+        #expect(try await ann.starling("version").out == ann.starling("--version").out)
         for program in ["starling", "starlingd"] {
             let version = try await ann.spawn(program, ["--version"]).finish()
             #expect(version.status == 0 && version.out == "\(program) \(StarlingVersion.current)\n")

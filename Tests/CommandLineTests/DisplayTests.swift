@@ -37,7 +37,10 @@ struct DisplayTests {
         try await ann.startLocally()
         try await bob.startLocally(knowing: ann)
         try await meet(ann, bob)
-        _ = try await ann.row("profile", "--name", String(evil.prefix(20)))
+        // As others may do it: her daemon would not take the name from a command.
+        let uid = try #require(try await ann.row("identity", "show")["uid"]?.string)
+        let name = JSON.string(String(evil.prefix(20)))
+        _ = try await ann.row("tree", "set", "users/\(uid)/displayName", "\(name)")
         _ = try await ann.row("send", "general", input: "text \(evil)\nnext line")
         let key = try await ann.say(evil)
         _ = try await ann.row("react", key, "\u{202e}x")

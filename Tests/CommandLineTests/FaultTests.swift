@@ -30,6 +30,7 @@ struct FaultTests {
         #expect(
             try await ann.rows("read", "general", "-n", "1").first?["text"]?.string?.hasPrefix("\(sent - 1) ") == true)
         #expect(try await ann.row("status")["entries"]?.int ?? 0 >= sent)
+        #expect(try await ann.starling("status").out.contains("the disk is full: reading goes on, writing does not"))
         // What others write meanwhile comes when there is room again.
         try await bob.say("from bob")
         #expect(try await lab[1].run(["sh", "-c", "mount -o remount,size=64m \(folder)"]).status == 0)
@@ -38,6 +39,19 @@ struct FaultTests {
         }
         try await converge(ann, bob, within: .seconds(40))
         #expect(try await bob.texts().count == sent + 1)
+    }
+
+    /// A daemon that cannot even write its log is ended by the disk, and whoever started it is told so.
+    @Test(.timeLimit(.minutes(1))) func aDiskThatWasFullBefore() async throws {
+        let lab = try Lab(hosts: 1)
+        let script = """
+            mkdir /run/full && mount -t tmpfs -o mode=0700,size=64k tmpfs /run/full
+            cat /dev/zero > /run/full/zeroes 2>/dev/null
+            : > /run/full/starlingd.log
+            exec "$0" --home /run/full daemon start -- --no-discovery
+            """
+        let result = try await lab[1].run(["sh", "-c", script, Lab.product("starling")])
+        #expect(result.status == 1 && result.err.contains("the disk is full at /run/full"), "\(result.err)")
     }
 
     /// A damaged database is set aside; who one is stays, and the rest comes back from the others.

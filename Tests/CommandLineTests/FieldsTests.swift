@@ -1,6 +1,11 @@
+import CommandLineKit
 import ControlAPI
+import ControlClient
+import Foundation
 import Lab
 import Testing
+
+@testable import starling
 
 /// What scripts rely on: the fields that each command prints with `--json`, and their order.
 @Suite(.serialized, .showsLogs)
@@ -39,10 +44,11 @@ struct FieldsTests {
         #expect(try await bob.rows("read", "general", "-n", "1", "--before", key) == [rows[0]])
         #expect(try await bob.rows("read", general, "-n", "0") == [])
 
-        #expect(try await ann.row("edit", key, "again") == ["key": .string(key)])
-        #expect(try await bob.row("react", key, "🎉") == ["key": .string(key)])
-        #expect(try await bob.row("react", key, "🎉", "--remove") == ["key": .string(key)])
-        #expect(try await ann.row("delete", key) == ["key": .string(key)])
+        let answer: JSON = ["key": .string(key), "in": .string(general)]
+        #expect(try await ann.row("edit", key, "again") == answer)
+        #expect(try await bob.row("react", key, "🎉") == answer)
+        #expect(try await bob.row("react", key, "🎉", "--remove") == answer)
+        #expect(try await ann.row("delete", key) == answer)
         #expect(try await ann.rows("read", "general").map { $0["text"] } == ["first", "third with words"])
     }
 
@@ -62,8 +68,70 @@ struct FieldsTests {
         #expect(try fields(deleted) == ["key", "in", "deleted"] && deleted["deleted"] == true)
         try await ann.stop()
         try await bob.stop()
-        #expect(try await reader.wait() == 1)
-        #expect(reader.errors.text.contains("closed the connection"))
+        try await eventually("it says so", within: .seconds(60)) {
+            reader.errors.text.contains("closed the connection")
+        }
+        reader.terminate()
+    }
+
+    /// Bots outlive the daemon's restarts: what came, changed and went meanwhile is told once, and nothing else again.
+    @Test(.timeLimit(.minutes(1))) func followingAcrossARestart() async throws {
+        let ann = try Machine("ann")
+        try await ann.startLocally()
+        for text in ["never shown", "one", "two", "three"] { _ = try await ann.say(text) }
+        let keys = try await ann.rows("read", "general").compactMap { $0["key"]?.string }
+        let reader = try ann.follow("read", "general", "-f", "-n", "3", "--json")
+        for text in ["one", "two", "three"] { #expect(try await reader.nextRow()["text"]?.string == text) }
+        #expect(try await ann.say("four").isEmpty == false)
+        #expect(try await reader.nextRow()["text"] == "four")
+        // Stopped, it notices nothing of the next daemon until much has happened there.
+        reader.kill(SIGSTOP)
+        try await ann.stop()
+        try await ann.startLocally()
+        _ = try await ann.row("edit", keys[2], "two of them")
+        _ = try await ann.row("delete", keys[3])
+        for number in 5...9 { try await ann.say("number \(number)") }
+        reader.kill(SIGCONT)
+        var lines: [String] = []
+        for _ in 0..<7 {
+            let row = try await reader.nextRow(within: .seconds(60))
+            lines.append(row["text"]?.string ?? "\(row["key"]?.string == keys[3] && row["deleted"] == true)")
+        }
+        #expect(lines == ["two of them"] + (5...9).map { "number \($0)" } + ["true"])
+        #expect(reader.errors.text.contains("connected again"))
+        try await ann.crash()
+        try await ann.startLocally()
+        try await ann.say("ten")
+        #expect(try await reader.nextRow(within: .seconds(60))["text"] == "ten")
+        reader.terminate()
+    }
+
+    /// Without any daemon it ends as every command without one.
+    @Test func followingGivesUp() throws {
+        let home = FileManager.default.temporaryDirectory.path + "/starling-\(UInt32.random(in: 0 ... .max))"
+        guard case .run(let invocation) = try Parser(StarlingProgram.table).parse(["--home", home, "read", "general"])
+        else { throw LabError("no command") }
+        let session = Session(invocation, Output())
+        let error = #expect(throws: ClientError.self) { _ = try session.connectAgain(patienceMs: 0) }
+        #expect(error?.exitCode == 3)
+    }
+
+    /// An answer holds 3 MiB; whoever asks for more messages than fit into one gets them all the same.
+    @Test(.timeLimit(.minutes(2))) func asManyAsWereAskedFor() async throws {
+        let ann = try Machine("ann")
+        try await ann.startLocally()
+        let big = "tea " + String(repeating: "x", count: 60_000)
+        for _ in 0..<70 { _ = try await ann.row("send", "general", input: big) }
+        #expect(try await ann.rows("read", "general", "-n", "100").count == 70)
+        #expect(try await ann.rows("read", "general", "-n", "60").count == 60)
+        let reader = try ann.follow("read", "general", "-f", "-n", "65", "--json")
+        for _ in 0..<65 { _ = try await reader.nextRow(within: .seconds(60)) }
+        try await ann.say("small")
+        #expect(try await reader.nextRow(within: .seconds(60))["text"] == "small")
+        reader.terminate()
+        let found = try await ann.starling("search", "tea", "-n", "100", "--json")
+        #expect(found.err.contains("there may be more"), "\(found.err)")
+        #expect(try await ann.starling("search", "tea", "-n", "5", "--json").err.isEmpty)
     }
 
     @Test(.timeLimit(.minutes(1))) func peopleAndChannels() async throws {

@@ -44,11 +44,11 @@ final class PseudoTerminal: Sendable {
 
     /// Reads until the text has been shown; false if it is not within ten seconds. What was seen is forgotten.
     func shows(_ text: String) async -> Bool {
-        await shown(until: text) != nil
+        await seen(upTo: text) != nil
     }
 
-    /// Reads until the text has been shown; what was shown before it, or nil if it is not within ten seconds.
-    func shown(until text: String) async -> String? {
+    /// The same, with all that was shown up to the text and with it; nil if it is not shown.
+    func seen(upTo text: String) async -> String? {
         await withCheckedContinuation { continuation in
             // Not on the cooperative pool: this blocks.
             Thread.detachNewThread { continuation.resume(returning: self.waitsFor(Array(text.utf8))) }
@@ -57,10 +57,11 @@ final class PseudoTerminal: Sendable {
 
     private func waitsFor(_ wanted: [UInt8]) -> String? {
         for _ in 0..<1_000 {
-            let found = seen.withLock { seen -> String? in
+            let found: String? = seen.withLock { seen in
                 guard let range = seen.firstRange(of: wanted) else { return nil }
-                defer { seen.removeSubrange(..<range.upperBound) }
-                return String(decoding: seen[..<range.lowerBound], as: UTF8.self)
+                let text = String(decoding: seen[..<range.upperBound], as: UTF8.self)
+                seen.removeSubrange(..<range.upperBound)
+                return text
             }
             if let found { return found }
             var entry = pollfd(fd: master, events: Int16(POLLIN), revents: 0)

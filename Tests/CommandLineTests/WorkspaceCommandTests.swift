@@ -49,21 +49,41 @@ struct WorkspaceCommandTests {
         try await bob.stop()
     }
 
-    /// The link stands alone on its line, for whoever pipes it on; the code below it is for a telephone.
+    /// The link stands alone on its line, for whoever pipes it on; the code above it is for a telephone.
     @Test(.timeLimit(.minutes(1))) func anInviteIsALinkAndACode() async throws {
         let ann = try Machine("ann")
         try await ann.startLocally()
         #expect(try await ann.starling("workspace", "invite").status == 1)
         _ = try await ann.row("workspace", "create", "team")
         let lines = try await ann.starling("workspace", "invite").out.split(separator: "\n").map(String.init)
-        let link = try #require(lines.first)
+        let link = try #require(lines.last)
         #expect(link.hasPrefix("starling://join/"))
         let code = try #require(QRCode(link))
-        #expect(Array(lines.dropFirst()) == code.lines(isColoured: false))
+        #expect(Array(lines.dropLast()) == code.lines(isColoured: false))
         let plain = try await ann.starling("workspace", "invite", "--no-qr")
         #expect(plain.out.split(separator: "\n").count == 1 && plain.err.contains("for ever"))
         let dated = try await ann.starling("workspace", "invite", "--no-qr", "--expires", "30m")
         #expect(dated.err.contains("until"))
+    }
+
+    /// A code that pushes the link out of the window leaves nothing to invite with.
+    @Test(.timeLimit(.minutes(1)), arguments: [(24, false), (60, true)] as [(UInt16, Bool)])
+    func theCodeIsShownWhereThereIsRoom(rows: UInt16, isShown: Bool) async throws {
+        let ann = try Machine("ann")
+        try await ann.startLocally()
+        _ = try await ann.row("workspace", "create", "team")
+        let terminal = try PseudoTerminal(columns: 80, rows: rows)
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: try Lab.product("starling"))
+        process.arguments = ["--home", try #require(ann.home), "workspace", "invite"]
+        process.environment = ["TERM": "xterm", "NO_COLOR": "1"]
+        process.standardInput = terminal.program
+        process.standardOutput = terminal.program
+        process.standardError = terminal.program
+        try process.run()
+        #expect(await terminal.shows(isShown ? "█" : "no room for the code"))
+        #expect(await terminal.shows("starling://join/"))
+        #expect(await terminal.shows("good for ever"))
     }
 
     @Test(.timeLimit(.minutes(1))) func whatMakesNoSenseIsRefused() async throws {

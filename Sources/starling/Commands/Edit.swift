@@ -12,7 +12,9 @@ enum Edit {
     static func run(_ session: Session) throws {
         let key = try session.invocation.required("KEY")
         let text = try session.text("TEXT")
-        guard !text.isEmpty else { throw session.invocation.usageError("to remove a message, use starling delete") }
+        guard !text.allSatisfy(\.isWhitespace) else {
+            throw session.invocation.usageError("to remove a message, use starling delete")
+        }
         let answer = try session.call("message.edit", ["key": .string(key), "text": .string(text)])
         session.print(answer) {}
     }

@@ -67,6 +67,7 @@ private struct PersonMark {
         let people = try session.call("people.list")["people"]?.array ?? []
         let marked = try people.filter { has(try PersonRow(json: $0)) }
         session.print(rows: marked) {
+            if marked.isEmpty { session.output.line("nobody \(isOn)") }
             var names = Names()
             for json in people { names.set(json["uid"]?.string ?? "", json["name"]?.string ?? "") }
             for json in marked {

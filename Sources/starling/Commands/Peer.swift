@@ -22,13 +22,19 @@ enum Peer {
     static func add(_ session: Session) throws {
         let params: JSON = ["address": .string(try session.invocation.required("HOST:PORT"))]
         let answer = try session.call("node.addPeer", params)
-        session.print(answer) {}
+        session.print(answer) {
+            session.output.line("\(shown(params)) is tried from now on: see starling peer list")
+        }
     }
 
     static func remove(_ session: Session) throws {
         let params: JSON = ["address": .string(try session.invocation.required("HOST:PORT"))]
         let answer = try session.call("node.removePeer", params)
-        session.print(answer) {}
+        session.print(answer) { session.output.line("\(shown(params)) is not tried any more") }
+    }
+
+    private static func shown(_ params: JSON) -> String {
+        Escaper.escape(params["address"]?.string ?? "")
     }
 
     static func list(_ session: Session) throws {

@@ -10,6 +10,8 @@ enum Read {
             "A question mark behind a name says that the message's key does not certify its sender; ⚠ before it, that "
                 + "you know the name from another key: see starling who. Of one name people are told apart as "
                 + "bob~x7Qa.",
+            "With --follow it waits up to a minute for a daemon that is gone and goes on where it was; if none comes "
+                + "it ends with exit code 3.",
             "With --follow and --json an edit repeats the row, and a deleted message is {key, in, deleted: true}.",
         ],
         arguments: [.channel],
@@ -30,53 +32,42 @@ enum Read {
         let printer = try MessagePrinter(session)
         guard session.invocation.has("follow") else {
             guard number > 0 else { return }
-            return printer.print(try list(session, channel, number))
+            let before = session.invocation.value("before")
+            // By its form alone: those after one that was deleted are still asked for by it.
+            guard before.map(ChannelWord.isKey) ?? true else {
+                throw ClientError.refused(RPCError(reason: .notFound, message: "no message has that key"))
+            }
+            return printer.print(try list(session, channel, number, before: before.map(JSON.string)))
         }
         guard session.invocation.value("before") == nil else {
             throw session.invocation.usageError("--before and --follow do not go together")
         }
-        try follow(session, channel, number, printer)
+        try ReadFollow(session, channel, number, printer).run()
     }
 
-    private static func list(_ session: Session, _ channel: JSON, _ number: Int) throws -> [JSON] {
-        var params: JSONObject = ["in": channel, "limitToLast": .int(Int64(number))]
-        params.append("before", ifPresent: session.invocation.value("before").map(JSON.string))
-        return try session.call("message.list", .object(params))["messages"]?.array ?? []
-    }
-
-    private static func follow(
-        _ session: Session, _ channel: JSON, _ number: Int, _ printer: MessagePrinter
-    ) throws {
-        let client = try session.client()
-        try client.call("message.observe", ["in": channel, "limitToLast": .int(Int64(max(1, number)))])
-        var window = MessageWindow(limit: max(1, number))
-        var existing: [JSON]? = []
-        while let event = try client.nextEvent(timeoutMs: nil) {
-            switch event.name {
-            case "ready":
-                if number > 0 { printer.print(existing ?? []) }
-                existing = nil
-            case "message":
-                guard let row = event.params["message"], let key = row["key"]?.string else { continue }
-                if existing != nil { window.add(key) }
-                guard !window.isRefill(key) else { continue }
-                if existing == nil { printer.print([row]) } else { existing?.append(row) }
-            case "deleted" where existing == nil:
-                printer.print([deleted(event.params)])
-            default:
-                continue
-            }
-            session.output.flush()
+    /// The last so many messages before that key. One answer holds 3 MiB, so that large ones take several questions.
+    static func list(_ session: Session, _ channel: JSON, _ number: Int, before: JSON?) throws -> [JSON] {
+        var pages: [[JSON]] = []
+        var (rest, before) = (number, before)
+        while rest > 0 {
+            let rows = try page(session, channel, rest, before: before)
+            guard let first = rows.first?["key"] else { break }
+            pages.append(rows)
+            (rest, before) = (rest - rows.count, first)
         }
+        return pages.reversed().flatMap { $0 }
     }
 
-    private static func deleted(_ params: JSON) -> JSON {
-        ["key": params["key"] ?? .null, "in": params["in"] ?? .null, "deleted": true]
+    /// At most so many messages before that key, in one answer.
+    static func page(_ session: Session, _ channel: JSON, _ number: Int, before: JSON?) throws -> [JSON] {
+        var params: JSONObject = ["in": channel, "limitToLast": .int(Int64(number))]
+        params.append("before", ifPresent: before)
+        return try session.call("message.list", .object(params))["messages"]?.array ?? []
     }
 }
 
 /// Prints messages one after another, for `read`.
-private final class MessagePrinter {
+final class MessagePrinter {
     private let session: Session
     private var senders = Senders()
     private var format: MessageFormat?

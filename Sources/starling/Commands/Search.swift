@@ -30,7 +30,9 @@ enum Search {
         let words = session.invocation.rest("TEXT")
         guard !words.isEmpty else { throw session.invocation.usageError("TEXT is missing: give the words to look for") }
         let text = words.joined(separator: " ")
-        let rows = try find(session, text)
+        let limit = try session.invocation.integer("number", in: 1...10_000) ?? 50
+        let rows = try find(session, text, limit)
+        defer { if isCut(rows, limit) { complainOfMore(rows) } }
         guard !session.json else {
             for row in rows { session.output.json(row) }
             return
@@ -41,10 +43,10 @@ enum Search {
         for line in lines(messages, text, channels, try Senders(session), session) { session.output.line(line) }
     }
 
-    private static func find(_ session: Session, _ text: String) throws -> [JSON] {
+    private static func find(_ session: Session, _ text: String, _ limit: Int) throws -> [JSON] {
         let invocation = session.invocation
         var params: JSONObject = ["text": .string(text)]
-        params.append("limit", .int(Int64(try invocation.integer("number", in: 1...10_000) ?? 50)))
+        params.append("limit", .int(Int64(limit)))
         params.append("in", ifPresent: invocation.value("in").map { .string(ChannelWord.normalised($0)) })
         params.append("from", ifPresent: invocation.value("from").map(JSON.string))
         if let word = invocation.value("since") { params.append("since", .int(try time(word, "since", invocation))) }
@@ -53,6 +55,18 @@ enum Search {
             params.append("before", isKey ? .string(word) : .int(try time(word, "before", invocation)))
         }
         return try session.call("message.search", .object(params))["messages"]?.array ?? []
+    }
+
+    /// An answer of the daemon holds 3 MiB. One that is nearly as large may have left out what did not fit.
+    private static let answerBytes = 2 << 20
+
+    private static func isCut(_ rows: [JSON], _ limit: Int) -> Bool {
+        rows.count < limit && rows.reduce(0) { $0 + $1.description.utf8.count } > answerBytes
+    }
+
+    private static func complainOfMore(_ rows: [JSON]) {
+        let key = rows.first?["key"]?.string ?? "KEY"
+        Output.complain("there may be more: these are large, and an answer holds 3 MiB; go on with --before \(key)")
     }
 
     private static func time(_ word: String, _ option: String, _ invocation: Invocation) throws -> Int64 {

@@ -81,6 +81,7 @@ enum Status {
                 + "future, by a clock that is wrong"
             lines += wrapped(words, .yellow, output)
         }
+        if row.isDiskFull { lines += wrapped("the disk is full: reading goes on, writing does not", .red, output) }
         for notice in row.notices { lines += wrapped(Escaper.escape(notice.text), .red, output) }
         for peer in row.peers.filter({ $0.failure == .version }).prefix(otherVersionsMax) {
             let words = "\(peer.address): \(peer.reason ?? "it has no protocol version in common with this node")"

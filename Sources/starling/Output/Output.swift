@@ -1,5 +1,6 @@
 internal import CPosix
 internal import ControlAPI
+internal import ControlClient
 internal import Glibc
 
 /// Standard output: collected, written in large pieces, coloured only on a terminal.
@@ -7,12 +8,19 @@ final class Output {
     /// Whether standard output is a terminal.
     let isTerminal: Bool
     let style: Style
+    /// What has been done already, in words; said where the output cannot be written, lest a script do it twice.
+    var done: String?
     private var pending: [UInt8] = []
+
+    /// Whether standard output is a terminal that can print lines and nothing more, or says nothing about itself.
+    let isDumb: Bool
 
     init() {
         isTerminal = isatty(STDOUT_FILENO) == 1
+        let kind = unsafe getenv("TERM").map { unsafe String(cString: $0) } ?? ""
+        isDumb = isTerminal && ["", "dumb"].contains(kind)
         let isColourless = unsafe getenv("NO_COLOR") != nil
-        style = Style(isColoured: isTerminal && !isColourless)
+        style = Style(isColoured: isTerminal && !isDumb && !isColourless)
     }
 
     /// Columns of the terminal; 80 without one.
@@ -66,25 +74,43 @@ final class Output {
         Output.write(STDERR_FILENO, Array((Escaper.escape(text, lines: .kept) + "\n").utf8))
     }
 
+    /// Ends the program where it cannot write: without a word if nobody reads any more, as others do.
     private func write(_ descriptor: Int32, _ bytes: [UInt8]) {
-        guard Output.write(descriptor, bytes) else { exit(1) }
+        let failure = Output.write(descriptor, bytes)
+        guard failure != 0 else { return }
+        if failure != EPIPE {
+            let words = "\(ClientError.system(doing: "writing the output", errno: failure))"
+            Output.complain("starling: \(words)" + (done.map { "; \($0)" } ?? ""))
+        }
+        exit(1)
     }
 
+    /// Opens those of the three standard files that are closed, so that no connection gets their numbers and what is
+    /// printed does not go to the daemon. They are opened the wrong way round: using them fails as it would without.
+    static func openClosedFiles() {
+        for (descriptor, mode) in [(STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_RDONLY)]
+        where fcntl(descriptor, F_GETFD) == -1 && errno == EBADF {
+            _ = unsafe open("/dev/null", mode)
+        }
+    }
+
+    /// Writes all of it, waiting for room. 0, or else what errno says.
     @discardableResult
-    static func write(_ descriptor: Int32, _ bytes: [UInt8]) -> Bool {
+    private static func write(_ descriptor: Int32, _ bytes: [UInt8]) -> Int32 {
         var rest = ArraySlice(bytes)
         while !rest.isEmpty {
             let size = rest.count
             let count = unsafe rest.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, size) }
-            if count < 0, errno == EINTR { continue }
-            if count < 0, errno == EAGAIN {
+            let failure = count < 0 ? errno : EIO
+            if count < 0, failure == EINTR { continue }
+            if count < 0, failure == EAGAIN {
                 var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 _ = unsafe poll(&entry, 1, -1)
                 continue
             }
-            guard count > 0 else { return false }
+            guard count > 0 else { return failure }
             rest = rest.dropFirst(count)
         }
-        return true
+        return 0
     }
 }

@@ -23,6 +23,9 @@ struct QRCode {
         dark = (0..<(width * width)).map { unsafe data[$0] & 1 == 1 }
     }
 
+    /// Columns of the lines, with the margin.
+    var columns: Int { width + 2 * QRCode.margin }
+
     /// Whether a module is dark; those beyond the edge are not.
     func isDark(_ row: Int, _ column: Int) -> Bool {
         guard (0..<width).contains(row), (0..<width).contains(column) else { return false }
