@@ -117,7 +117,7 @@ private struct Line {
 
     private func unknownCommand(_ word: String) -> String {
         let whole = ([program.root.name] + path).joined(separator: " ")
-        let near = command.subcommands.map(\.name).filter { distance($0, word) <= min(2, word.count - 2) }
+        let near = command.subcommands.map(\.name).filter { EditDistance.between($0, word) <= min(2, word.count - 2) }
         let hint = near.first.map { "; did you mean \($0)?" } ?? ""
         return "\(whole) has no command \(word)\(hint)"
     }
@@ -200,7 +200,7 @@ private struct Line {
 
     private func unknownOption(_ word: String) -> String {
         let known = chain.flatMap(\.options).map { "--\($0.long)" }
-        let near = known.filter { distance($0, word) <= 2 }
+        let near = known.filter { EditDistance.between($0, word) <= 2 }
         let hint = near.first.map { "; did you mean \($0)?" } ?? " (put -- before words that begin with a dash)"
         return "unknown option \(word)\(hint)"
     }
@@ -229,20 +229,4 @@ private struct Line {
         if let extra = rest.first { throw error("one word too many: \(extra)") }
         return Invocation(path: path, options: options, arguments: arguments)
     }
-}
-
-/// Levenshtein's distance, for hints. Words of a command line are short; longer ones are cut.
-private func distance(_ left: String, _ right: String) -> Int {
-    let (left, right) = (Array(left.utf8.prefix(40)), Array(right.utf8.prefix(40)))
-    var row = Array(0...right.count)
-    for (i, byte) in left.enumerated() {
-        var diagonal = row[0]
-        row[0] = i + 1
-        for (j, other) in right.enumerated() {
-            let changed = diagonal + (byte == other ? 0 : 1)
-            diagonal = row[j + 1]
-            row[j + 1] = min(changed, row[j] + 1, diagonal + 1)
-        }
-    }
-    return row[right.count]
 }

@@ -1,3 +1,4 @@
+internal import CommandLineKit
 internal import ControlAPI
 
 /// Words that the user may mean.
@@ -21,26 +22,12 @@ extension ChatModel {
 
     /// That there is no such channel, and which one may be meant.
     func noChannel(_ name: String) -> [String] {
-        let near = channels.filter { !$0.archived }.map { ($0.name, Self.distance($0.name, name)) }
+        let wanted = name.lowercased()
+        let near = channels.filter { !$0.archived }
+            .map { ($0.name, EditDistance.between($0.name.lowercased(), wanted)) }
             .filter { $0.1 <= min(2, name.count - 1) }.min { $0.1 < $1.1 }
         let hint = near.map { " did you mean #\(Escaper.escape($0.0))?" } ?? ""
         let word = Escaper.escape(name)
         return complaint("there is no #\(word);\(hint) /create \(word) opens it")
-    }
-
-    /// Levenshtein's distance but for case; names are short, longer ones are cut.
-    private static func distance(_ left: String, _ right: String) -> Int {
-        let (left, right) = (Array(left.lowercased().prefix(80)), Array(right.lowercased().prefix(80)))
-        var row = Array(0...right.count)
-        for (i, character) in left.enumerated() {
-            var diagonal = row[0]
-            row[0] = i + 1
-            for (j, other) in right.enumerated() {
-                let changed = diagonal + (character == other ? 0 : 1)
-                diagonal = row[j + 1]
-                row[j + 1] = min(changed, row[j] + 1, diagonal + 1)
-            }
-        }
-        return row[right.count]
     }
 }
